@@ -21,7 +21,7 @@ import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { domainHash } from "../packages/core/dist/codec/hash.js";
-import { sha256Node } from "../packages/core/dist/codec/sha256-node.js";
+import { sha256Node } from "../packages/core/dist/codec/node-crypto.js";
 import { newUlid } from "../packages/core/dist/codec/ulid.js";
 import { keyString, pageKey } from "../packages/core/dist/kv/keyspace.js";
 import { openLmdbKv } from "../packages/core/dist/kv/lmdb-backend.js";

@@ -8,7 +8,7 @@
  */
 import { decode } from "../packages/core/src/codec/cbor.js";
 import { domainHash } from "../packages/core/src/codec/hash.js";
-import { sha256Node } from "../packages/core/src/codec/sha256-node.js";
+import { sha256Node } from "../packages/core/src/codec/node-crypto.js";
 import { entryLeaf, partHash, splitEntry } from "../packages/core/src/journal/entry.js";
 import { journalKey, KEYSPACE } from "../packages/core/src/kv/keyspace.js";
 import type { KvRow } from "../packages/core/src/kv/kv.js";

@@ -6,8 +6,7 @@
  * which is too small here to write itself out, is told to. What the rows mean is left to `rows.ts`.
  */
 
-import { signerOf } from "../../packages/core/src/codec/ed25519-node.js";
-import { sha256Node } from "../../packages/core/src/codec/sha256-node.js";
+import { sha256Node, signerOf } from "../../packages/core/src/codec/node-crypto.js";
 import { toBase64 } from "../../packages/core/src/codec/text.js";
 import type { Cortex } from "../../packages/core/src/cortex.js";
 import { decodeHeadRow } from "../../packages/core/src/history/head-row.js";

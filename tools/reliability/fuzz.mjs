@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { decode, encode } from "../../packages/core/dist/codec/cbor.js";
-import { signerOf } from "../../packages/core/dist/codec/ed25519-node.js";
+import { signerOf } from "../../packages/core/dist/codec/node-crypto.js";
 import { toBase64 } from "../../packages/core/dist/codec/text.js";
 import {
   buildUri,

@@ -104,8 +104,8 @@ function layerCases(): readonly BadSource[] {
       "kv/kv.ts": code("export const x = 1;"),
     }),
     core("verifier", "the verifier reaches Node through a pure file", {
-      "verify.ts": imports("./codec/sha256-node.js"),
-      "codec/sha256-node.ts": code("export const x = 1;"),
+      "verify.ts": imports("./codec/node-crypto.js"),
+      "codec/node-crypto.ts": code("export const x = 1;"),
     }),
   ];
 }

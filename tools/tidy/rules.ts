@@ -146,8 +146,7 @@ export const TESTING = "testing/";
 /** Files below the facade that may touch Node, each with its reason. Backends may as well. */
 export const AMBIENT_ALLOWED: Readonly<Record<string, string>> = {
   "move/move-files.ts": "writes and reads the files that people name",
-  "codec/ed25519-node.ts": "binds Node's check of signatures, which is handed to everything else",
-  "codec/sha256-node.ts": "binds Node's hash function, which is handed to everything else",
+  "codec/node-crypto.ts": "binds Node's hashes and signatures, which are handed to everything else",
 };
 
 /** Files of core outside the backends that ask a clock of the machine themselves, each with its reason. */

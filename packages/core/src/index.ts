@@ -5,7 +5,7 @@ export {
   type Ed25519Signer,
   signerOf,
   verifyEd25519Node as verifyEd25519,
-} from "./codec/ed25519-node.js";
+} from "./codec/node-crypto.js";
 export type { BatchItem, BatchResult } from "./contract/batch.js";
 export type { ConfigPatch, GraphConfig } from "./contract/config.js";
 export type { FindHit, FindResult, Predicate, Schema } from "./contract/find.js";

@@ -6,7 +6,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasherNode, sha256Node } from "./codec/sha256-node.js";
+import { hasherNode, sha256Node } from "./codec/node-crypto.js";
 import type { ExportTarget } from "./contract/move.js";
 import type { OnProgress } from "./contract/verb.js";
 import { checkOptions, checkPrincipal } from "./engine/engine.js";

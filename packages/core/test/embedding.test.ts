@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { toHex } from "../src/codec/keys.js";
-import { sha256Node } from "../src/codec/sha256-node.js";
+import { sha256Node } from "../src/codec/node-crypto.js";
 import { embedJob } from "../src/embedding/embed.js";
 import { CortexError, isCortexError } from "../src/index.js";
 import { around, type Kv } from "../src/kv/kv.js";

@@ -6,7 +6,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { expect } from "vitest";
-import { hasherNode, sha256Node } from "../src/codec/sha256-node.js";
+import { hasherNode, sha256Node } from "../src/codec/node-crypto.js";
 import { type Cortex, open } from "../src/index.js";
 import {
   decodeExportHeader,

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { toHex } from "../src/codec/keys.js";
-import { sha256Node } from "../src/codec/sha256-node.js";
+import { sha256Node } from "../src/codec/node-crypto.js";
 import type { JournalPage } from "../src/contract/entry.js";
 import { type Cortex, isCortexError, restoreBackup } from "../src/index.js";
 import { formatCheckpoint, parseCheckpoint } from "../src/journal/checkpoint.js";

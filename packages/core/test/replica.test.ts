@@ -4,7 +4,7 @@
  * forgotten is gone from its caches as well.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import { sha256Node } from "../src/codec/sha256-node.js";
+import { sha256Node } from "../src/codec/node-crypto.js";
 import type { JournalPage } from "../src/contract/entry.js";
 import { decodeHeadRow, encodeHeadRow } from "../src/history/head-row.js";
 import {

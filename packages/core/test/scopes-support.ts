@@ -3,7 +3,7 @@
  * visibility, each with words of its own in every field that an answer could show.
  */
 
-import { type Ed25519Signer, signerOf } from "../src/codec/ed25519-node.js";
+import { type Ed25519Signer, signerOf } from "../src/codec/node-crypto.js";
 import { toBase64 } from "../src/codec/text.js";
 import type { Cortex } from "../src/cortex.js";
 import type { Visibility } from "../src/records/types.js";

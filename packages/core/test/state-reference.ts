@@ -4,7 +4,7 @@
  * keys.
  */
 import { domainHash } from "../src/codec/hash.js";
-import { sha256Node as sha256 } from "../src/codec/sha256-node.js";
+import { sha256Node as sha256 } from "../src/codec/node-crypto.js";
 import { type PageChange, type StateUpdate, updateState } from "../src/merkle/state-tree.js";
 
 /** A key with its value. */

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DOMAINS, type Domain, domainHash, HASH_BYTES, logLeafHash, logNodeHash } from "./hash.js";
 import { toHex } from "./keys.js";
-import { sha256Node } from "./sha256-node.js";
+import { sha256Node } from "./node-crypto.js";
 import { sha256Pure } from "./sha256-pure.js";
 import { utf8 } from "./text.js";
 

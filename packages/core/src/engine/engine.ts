@@ -7,8 +7,8 @@
  */
 
 import { encode } from "../codec/cbor.js";
-import type { VerifyEd25519 } from "../codec/ed25519-node.js";
 import type { Hasher, Sha256 } from "../codec/hash.js";
+import type { VerifyEd25519 } from "../codec/node-crypto.js";
 import { isWellFormed, utf8Length } from "../codec/text.js";
 import { isZeroUlid, newUlid, parseUlid, ulidText } from "../codec/ulid.js";
 import type { EdgeId, MemoryId } from "../contract/shapes.js";

@@ -3,7 +3,7 @@
  * and journals that pass something else off as one are refused with the entry they lie in.
  */
 import { expect, test } from "vitest";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import type { Cortex } from "../cortex.js";
 import {
   decodeEntry,

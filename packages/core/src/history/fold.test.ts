@@ -4,7 +4,7 @@
  * written is refused with its seq.
  */
 import { describe, expect, test } from "vitest";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import type { Cortex } from "../cortex.js";
 import { isCortexError } from "../errors.js";
 import {

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { encode, fields } from "../codec/cbor.js";
-import { hasherNode, sha256Node } from "../codec/sha256-node.js";
+import { hasherNode, sha256Node } from "../codec/node-crypto.js";
 import type { Cortex } from "../cortex.js";
 import type { Signer } from "../journal/checkpoint.js";
 import { HEAD_KEY, type Kv } from "../kv/kv.js";

@@ -3,7 +3,7 @@
  * an entry is hashed.
  */
 import { expect, test } from "vitest";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import { encodeEntry, encodeHeader, partHash } from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
 import { HEAD_KEY, type Kv } from "../kv/kv.js";

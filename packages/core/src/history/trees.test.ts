@@ -1,6 +1,6 @@
 /** Which rows of the trees a commit reads: one round of them, and where leaves are very many, few of each. */
 import { expect, test } from "vitest";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";

@@ -14,7 +14,7 @@
  */
 import { type CborValue, decode, encode } from "../codec/cbor.js";
 import { readList, readText } from "../codec/cbor-value.js";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import { withSnapshot } from "../history/build-beside.js";
 import { scan } from "../history/reader.js";
 import { type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";

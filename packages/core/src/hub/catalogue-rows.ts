@@ -10,7 +10,7 @@
  */
 import { domainHash } from "../codec/hash.js";
 import { keyOf } from "../codec/keys.js";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import { utf8 } from "../codec/text.js";
 import type { GraphConfig } from "../contract/config.js";
 import { scan } from "../history/reader.js";

@@ -11,7 +11,7 @@
  * the graph it is about.
  */
 import { domainHash } from "../codec/hash.js";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import { isWellFormed, utf8 } from "../codec/text.js";
 import { ulidText } from "../codec/ulid.js";
 import type { Policy } from "../contract/verb.js";

@@ -10,7 +10,7 @@
  * come from the catalogue; which far ends are missing is looked up in the graphs themselves, when asked for.
  */
 import * as z from "zod";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import { whole } from "../contract/fields.js";
 import type { Options } from "../contract/index.js";
 import { walkFields } from "../contract/links.js";

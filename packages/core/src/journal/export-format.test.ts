@@ -1,7 +1,7 @@
 /** The frames of an export: the same whatever the pieces, and nothing else is let through. */
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { hasherNode } from "../codec/sha256-node.js";
+import { hasherNode } from "../codec/node-crypto.js";
 import {
   decodeErased,
   decodeExportHeader,

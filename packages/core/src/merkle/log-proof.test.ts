@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { HASH_BYTES, logLeafHash } from "../codec/hash.js";
-import { sha256Node as sha256 } from "../codec/sha256-node.js";
+import { sha256Node as sha256 } from "../codec/node-crypto.js";
 import { sha256Pure } from "../codec/sha256-pure.js";
 import {
   type ConsistencyClaim,

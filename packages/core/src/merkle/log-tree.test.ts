@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { HASH_BYTES, logLeafHash, logNodeHash } from "../codec/hash.js";
-import { sha256Node as sha256 } from "../codec/sha256-node.js";
+import { sha256Node as sha256 } from "../codec/node-crypto.js";
 import {
   appendLeaves,
   consistencyProof,

@@ -15,7 +15,7 @@ import {
   textValue,
   timeKeys,
 } from "../../test/state-reference.js";
-import { sha256Node as sha256 } from "../codec/sha256-node.js";
+import { sha256Node as sha256 } from "../codec/node-crypto.js";
 import { sha256Pure } from "../codec/sha256-pure.js";
 import { rounds } from "../testing/lacking.js";
 import {

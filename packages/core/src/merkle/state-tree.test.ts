@@ -16,7 +16,7 @@ import {
   textValue,
   timeKeys,
 } from "../../test/state-reference.js";
-import { sha256Node as sha256 } from "../codec/sha256-node.js";
+import { sha256Node as sha256 } from "../codec/node-crypto.js";
 import { candidatePages, PAGE_BITS, pageName } from "./state-page.js";
 import { unknownPages } from "./state-reads.js";
 import { type StateUpdate, stateRoot, updateState } from "./state-tree.js";

@@ -1,7 +1,7 @@
 /** Proving on the facade and checking with the verifier: what is shown, to whom, and for how long. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { signerOf } from "../codec/ed25519-node.js";
+import { signerOf } from "../codec/node-crypto.js";
 import { toBase64 } from "../codec/text.js";
 import type { Cortex } from "../cortex.js";
 import type { Proof } from "../journal/proof.js";

@@ -1,7 +1,7 @@
 /** Rows of vectors read back as they were written, and their names depend on what they should. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import { textKey } from "../kv/keyspace.js";
 import {
   decodeEmbedCursor,

@@ -4,8 +4,7 @@
  */
 import { getEventListeners } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
-import { signerOf, verifyEd25519Node } from "../codec/ed25519-node.js";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node, signerOf, verifyEd25519Node } from "../codec/node-crypto.js";
 import { CortexError } from "../errors.js";
 import { verifyRequest } from "../scope/request-signature.js";
 import {

@@ -12,7 +12,7 @@
  * what was forgotten is taken out of them.
  */
 import { equalBytes, toHex } from "../codec/keys.js";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import type { JournalEvent, Subscription } from "../contract/journal.js";
 import type { CortexApi } from "../cortex.js";
 import { checkOptions } from "../engine/engine.js";

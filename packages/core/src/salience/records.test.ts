@@ -1,7 +1,7 @@
 /** The records of use and of compacted contexts: they read back, and count as they say. */
 import { describe, expect, test } from "vitest";
 import { encode, fields } from "../codec/cbor.js";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import { SALT_BYTES } from "../journal/entry.js";
 import {
   attestRecord,

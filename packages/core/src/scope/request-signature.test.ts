@@ -1,7 +1,6 @@
 /** Signed requests: what was signed goes through, whatever was changed does not. */
 import { describe, expect, test } from "vitest";
-import { signerOf, verifyEd25519Node } from "../codec/ed25519-node.js";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node, signerOf, verifyEd25519Node } from "../codec/node-crypto.js";
 import { toBase64, utf8 } from "../codec/text.js";
 import { type RequestLine, signRequest, verifyRequest } from "./request-signature.js";
 

@@ -13,8 +13,9 @@
  *
  * Pure: the clock, the hash and the check of signatures are arguments.
  */
-import type { VerifyEd25519 } from "../codec/ed25519-node.js";
+
 import type { Sha256 } from "../codec/hash.js";
+import type { VerifyEd25519 } from "../codec/node-crypto.js";
 import { fromBase64, toBase64, utf8 } from "../codec/text.js";
 import { CortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";

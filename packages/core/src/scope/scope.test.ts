@@ -1,7 +1,7 @@
 /** Scopes as bytes: one spelling, read back as written; every check in its order with its code. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { signerOf, verifyEd25519Node } from "../codec/ed25519-node.js";
+import { signerOf, verifyEd25519Node } from "../codec/node-crypto.js";
 import { fromBase64, toBase64 } from "../codec/text.js";
 import { parseUlid } from "../codec/ulid.js";
 import { isCortexError } from "../errors.js";

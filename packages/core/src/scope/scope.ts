@@ -15,9 +15,9 @@
  */
 import { decode, encode, fields } from "../codec/cbor.js";
 import { readBytesOf, readInteger, readMap, readText } from "../codec/cbor-value.js";
-import type { VerifyEd25519 } from "../codec/ed25519-node.js";
 import { domainHash, HASH_BYTES, type Sha256 } from "../codec/hash.js";
 import { equalBytes, fromHex, toHex } from "../codec/keys.js";
+import type { VerifyEd25519 } from "../codec/node-crypto.js";
 import { fromBase64, toBase64 } from "../codec/text.js";
 import { CortexError, describe, invalid, refusal } from "../errors.js";
 import { LIMITS } from "../limits.js";

@@ -6,7 +6,7 @@
  * looked at by the full check of the graph when the store is disposed of.
  */
 import { encode } from "../codec/cbor.js";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import type { Cortex } from "../cortex.js";
 import { Writer, type WriterParts, type WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";

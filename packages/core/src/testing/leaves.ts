@@ -2,7 +2,7 @@
  * The leaves of a store, for tests of what an entry did to them: read from the headers of the journal,
  * as anybody could who holds nothing else, and the roots that the trees themselves have.
  */
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import { decodeHeadRow } from "../history/head-row.js";
 import { readRoots } from "../history/trees.js";
 import { decodeHeader, SUBJECT, splitEntry } from "../journal/entry.js";

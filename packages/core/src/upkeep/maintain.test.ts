@@ -3,7 +3,7 @@
  * anywhere.
  */
 import { describe, expect, test } from "vitest";
-import { sha256Node } from "../codec/sha256-node.js";
+import { sha256Node } from "../codec/node-crypto.js";
 import { keyString, vectorKey } from "../kv/keyspace.js";
 import type { Kv, KvRow } from "../kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";

@@ -1,8 +1,43 @@
 /**
- * Ed25519 by Node's own library: checking signatures for the engine, and signing for whoever holds a
- * key outside of every store. Keys are raw: 32 bytes public, 32 bytes of seed private.
+ * Hashes and signatures by Node's own library, handed to everything else as arguments: SHA-256 for the engine
+ * (`./verify` uses the pure one), Ed25519 for checking signatures, and for signing by whoever holds a key
+ * outside of every store. Keys are raw: 32 bytes public, 32 bytes of seed private.
  */
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  hash,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto";
+import { HASH_BYTES, type Hasher } from "./hash.js";
+import { cutBytes } from "./slab.js";
+
+/** Node's writer of one-byte characters, usable on any byte array. */
+const { latin1Write } = Buffer.prototype as unknown as {
+  readonly latin1Write: (this: Uint8Array, text: string, at: number, length: number) => number;
+};
+
+/**
+ * One-shot SHA-256. The digest is asked for as text and written into a slab: asking for a buffer
+ * gives each digest memory of its own, and took 2.0 microseconds instead of 0.46.
+ */
+export function sha256Node(data: Uint8Array): Uint8Array {
+  const digest = cutBytes(HASH_BYTES);
+  latin1Write.call(digest, hash("sha256", data, "binary"), 0, HASH_BYTES);
+  return digest;
+}
+
+/** SHA-256 over bytes that come in pieces. */
+export function hasherNode(): Hasher {
+  const state = createHash("sha256");
+  return {
+    update: (bytes) => void state.update(bytes),
+    digest: () => state.digest(),
+  };
+}
 
 /** Whether a signature is a public key's over a message. */
 export type VerifyEd25519 = (

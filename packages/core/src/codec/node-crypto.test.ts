@@ -1,7 +1,7 @@
-/** Ed25519 against the vectors of RFC 8032, section 7.1; what is no key or no signature is not valid. */
+/** Ed25519 against the vectors of RFC 8032, section 7.1; what is no key or no signature is not valid. SHA-256: `hash.test.ts`. */
 import { describe, expect, test } from "vitest";
-import { signerOf, verifyEd25519Node } from "./ed25519-node.js";
 import { fromHex, toHex } from "./keys.js";
+import { signerOf, verifyEd25519Node } from "./node-crypto.js";
 
 const bytes = (hex: string): Uint8Array => fromHex(hex) ?? new Uint8Array(0);
 
