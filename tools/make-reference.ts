@@ -236,9 +236,9 @@ function flagText(field: Field): string {
 }
 
 function described(field: Field): string {
-  const known = field.description.includes(field.choices.join(", "));
+  const known = field.about.includes(field.choices.join(", "));
   const words = field.choices.length === 0 || known ? "" : ` (${field.choices.join(", ")})`;
-  return `${field.description}${words}`;
+  return `${field.about}${words}`;
 }
 
 function cell(text: string): string {

@@ -39,9 +39,12 @@ function isRightAsText(field: Field, { field: name, input }: BadInput): boolean 
   if (field.syntax === "switch") return true;
   // What is no object is a turn in plain words.
   if (name === "turns") return !JSON.stringify(input[name]).startsWith("{");
-  const isText = ["text", "list", "choice", "file", "position"].includes(field.syntax);
+  const isObject = field.syntax === "either" && typeof input[name] === "object";
+  const isText = ["text", "list", "choice", "file", "position", "either"].includes(field.syntax);
   const said = wordsOf(field, input[name]);
-  return isText && field.schema.safeParse(field.syntax === "list" ? said : said[0]).success;
+  return (
+    isText && !isObject && field.schema.safeParse(field.syntax === "list" ? said : said[0]).success
+  );
 }
 
 function lineOf(

@@ -110,9 +110,10 @@ export const batch = verb("batch", {
   },
   labels: type<[items: readonly BatchItem[]]>(),
   options: {
-    atomic: noted(z.boolean().describe("let good items stand when others fail"), {
-      standard: true,
-    }).optional(),
+    atomic: noted(
+      z.boolean().describe("all items or none; false lets good ones stand; true when not given"),
+      { standard: true, flag: "let good items stand when others fail" },
+    ).optional(),
     idempotencyKey,
   },
   local: ["loose"],

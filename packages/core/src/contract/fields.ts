@@ -28,6 +28,8 @@ export interface FieldNote {
   readonly position?: true;
   /** The value is a document; a command line names the file that holds it. */
   readonly file?: true;
+  /** What a flag does, where that is not what the value says: one that turns something off, or names a file. */
+  readonly flag?: string;
   /** A sentence: a comma in it separates nothing. */
   readonly prose?: true;
   /** Of the two values of a switch, this one holds when none is given. */

@@ -219,7 +219,7 @@ export const find = verb("find", {
     where: predicate.optional(),
     text: wordsAsked.describe("words that hits hold, every one of them").optional(),
     near: near
-      .describe("hits near in meaning to a text, or to text, uri or vector as an object")
+      .describe("hits near in meaning to a text; or to text, uri or vector, as JSON")
       .optional(),
     from: refField("memories that links lead to from this one").optional(),
     follow: follow.optional(),

@@ -100,7 +100,12 @@ export const search = verb("search", {
     ...searchFilter,
     lifecycles,
     asOf,
-    snippets: noted(z.boolean().describe("leave the snippets out"), { standard: true }).optional(),
+    snippets: noted(
+      z
+        .boolean()
+        .describe("show with each hit the words around what was found; true when not given"),
+      { standard: true, flag: "leave the snippets out" },
+    ).optional(),
   },
   ...openLocals,
   output: searchedShape,

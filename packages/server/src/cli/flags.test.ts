@@ -27,6 +27,10 @@ const operation = defineOperation({
     asOf: z.union([z.int(), z.string()]).describe("a position").exactOptional(),
     at: positionField("a position of the contract").optional(),
     since: timeOf("a time of the contract").optional(),
+    near: z
+      .union([z.string(), z.object({ uri: z.string() })])
+      .describe("a text or an object")
+      .exactOptional(),
     data: z.record(z.string(), z.unknown()).describe("data").exactOptional(),
     pairs: z.record(z.string(), z.string()).describe("pairs").exactOptional(),
     on: z.boolean().describe("on").exactOptional(),
@@ -62,6 +66,7 @@ test("every field that is neither an argument nor a body has a flag", () => {
     "as-of position",
     "at position",
     "since time",
+    "near either",
     "data json",
     "pairs pairs",
     "on switch",
@@ -82,6 +87,9 @@ describe("values", () => {
     ["at", "42", 42],
     ["at", "2026-01-01", "2026-01-01"],
     ["since", "2026-01-01T00:00:00Z", 1767225600000],
+    ["near", '{"uri":"home"}', { uri: "home" }],
+    ["near", "{curly} words", "{curly} words"],
+    ["near", "42", "42"],
     ["tags", "x", ["x"]],
     ["data", '{"a":1}', { a: 1 }],
     ["pairs", ["a=1", "b=x=y"], { a: "1", b: "x=y" }],
@@ -107,6 +115,24 @@ describe("values", () => {
   ])("--%s refuses %j", (name, raw, message) => {
     expect(() => readValue(field(name), raw, "--x")).toThrow(message);
   });
+});
+
+test("what a member says is true of its value; only its flag turns something off, or names a file", () => {
+  const fields = OPERATIONS.filter(
+    ({ http }) => http === undefined || !("unavailable" in http),
+  ).flatMap(fieldsOf);
+  const off = fields.filter(({ syntax, sets }) => syntax === "switch" && !sets);
+  expect(off.map(({ name }) => name)).toEqual(expect.arrayContaining(["atomic", "snippets"]));
+  for (const { name, about, description } of off) {
+    expect([name, about]).not.toEqual([name, description]);
+    expect(description).toMatch(/; true when not given$/);
+  }
+  const files = fields.filter(({ syntax }) => syntax === "file");
+  expect(files.map(({ name }) => name)).toEqual(expect.arrayContaining(["since", "document"]));
+  for (const { about, description } of files) {
+    expect(about).toContain("file");
+    expect(description).not.toMatch(/file|stdin/);
+  }
 });
 
 test("whatever is missing is called by its flag or its argument's label, in every command", () => {

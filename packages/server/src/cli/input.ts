@@ -283,7 +283,7 @@ function requireAll(operation: Operation, input: Readonly<Record<string, unknown
   );
   const hasFlag = flagFields(operation).some(({ name }) => name === missing.name);
   const shown = hasFlag ? `--${missing.flag}` : (spec?.label ?? missing.name);
-  throw new UsageError(`${shown}: expected ${missing.description}, got nothing`);
+  throw new UsageError(`${shown}: expected ${missing.about}, got nothing`);
 }
 
 /** The fields that have flags: those that are neither required arguments nor bodies. */

@@ -224,22 +224,19 @@ function aboutArgument(operation: Operation | undefined, one: ArgumentSpec | und
   if (operation === undefined || one === undefined) return "";
   if ("body" in one)
     return one.file === true ? "a file; - or nothing reads stdin" : "- reads stdin";
-  return fieldsOf(operation).find(({ name }) => name === one.field)?.description ?? "";
+  return fieldsOf(operation).find(({ name }) => name === one.field)?.about ?? "";
 }
 
 function flagOption(field: Field): Option {
   if (field.syntax === "switch") {
     const name = field.sets ? field.flag : `no-${field.flag}`;
-    return new Option(`--${name}`, field.description);
+    return new Option(`--${name}`, field.about);
   }
   const words =
-    field.choices.length === 0 || field.description.includes(field.choices.join(", "))
+    field.choices.length === 0 || field.about.includes(field.choices.join(", "))
       ? ""
       : ` (${field.choices.join(", ")})`;
-  const option = new Option(
-    `--${field.flag} <${placeholder(field)}>`,
-    `${field.description}${words}`,
-  );
+  const option = new Option(`--${field.flag} <${placeholder(field)}>`, `${field.about}${words}`);
   const isMany = field.syntax === "list" || field.syntax === "pairs";
   return isMany ? option.argParser(collect) : option;
 }

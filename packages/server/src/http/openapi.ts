@@ -315,6 +315,7 @@ function parameterForm(field: Field, schema: Json): Json {
       };
     }
     case "position":
+    case "either":
       return { schema: textForm(schema) };
     default:
       return { schema };

@@ -171,8 +171,9 @@ export const PROOF_OPERATIONS = [
 forgotten is proved forgotten. --since shows that the journal extends an older checkpoint.`,
     example: "cortex prove home rule --seq 1",
     input: VERBS.prove.input.extend({
-      since: noted(z.string().describe("a file with the older checkpoint that is trusted"), {
+      since: noted(z.string().describe("the older checkpoint that is trusted, as text"), {
         file: true,
+        flag: "a file with the older checkpoint that is trusted",
         code: "ERR_CHECKPOINT_MALFORMED",
       }).optional(),
     }),
@@ -210,11 +211,14 @@ Without one the answer is anchored: false. Of a slice every member is compared w
 to. Exits with 1 when it does not hold.`,
     example: "cortex prove home | cortex verify -",
     input: z.strictObject({
-      document: z.string().meta({ description: "the file to check; - reads stdin", file: true }),
-      checkpoint: z
-        .string()
-        .meta({ description: "a file with the checkpoint that is trusted", file: true })
-        .exactOptional(),
+      document: noted(z.string().describe("the proof, slice or checkpoint to check, as text"), {
+        file: true,
+        flag: "the file to check; - reads stdin",
+      }),
+      checkpoint: noted(z.string().describe("the checkpoint that is trusted, as text"), {
+        file: true,
+        flag: "a file with the checkpoint that is trusted",
+      }).exactOptional(),
     }),
     output: verifiedShape,
     call: async (_memory, { document, checkpoint }) => {

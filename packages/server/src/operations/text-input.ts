@@ -20,6 +20,7 @@ type Syntax =
   | "choice"
   | "list"
   | "position"
+  | "either"
   | "pairs"
   | "json"
   | "time"
@@ -31,7 +32,10 @@ export interface Field {
   /** The flag without its dashes. */
   readonly flag: string;
   readonly required: boolean;
+  /** What the value says. */
   readonly description: string;
+  /** What its flag or argument does on the command line. */
+  readonly about: string;
   readonly syntax: Syntax;
   /** What a switch is set to when its flag is given. */
   readonly sets: boolean;
@@ -57,6 +61,7 @@ function fieldOf(name: string, schema: z.ZodType, cli: CommandSpec): Field {
     flag: cli.flags?.[name] ?? kebab(name),
     required: schema._zod.optin !== "optional",
     description: meta.description ?? "",
+    about: meta.flag ?? meta.description ?? "",
     syntax: syntaxNoted(meta) ?? syntaxOf(inner),
     sets: meta.standard !== true,
     choices: choicesOf(inner),
@@ -92,7 +97,7 @@ function syntaxOf(schema: z.core.$ZodType): Syntax {
     case "enum":
       return "choice";
     case "union":
-      return "position";
+      return hasObject(schema) ? "either" : "position";
     case "array":
       return SCALARS.includes(elementType(schema)) ? "list" : "json";
     case "record":
@@ -100,6 +105,12 @@ function syntaxOf(schema: z.core.$ZodType): Syntax {
     default:
       return "json";
   }
+}
+
+/** A choice of which one form is an object: it is written as JSON, and the other form as it is. */
+function hasObject(schema: z.core.$ZodType): boolean {
+  const forms = (schema._zod.def as z.core.$ZodUnionDef).options.map(unwrapped);
+  return forms.some((form) => form._zod.def.type === "object");
 }
 
 /** Lists whose items one word can give; of a union, the word is the form that is text. */
@@ -136,6 +147,8 @@ export function parseValue(field: Field, raw: unknown, shown: string): unknown {
     case "position":
       // Digits are a number only where the field takes one.
       return /^\d+$/.test(text) && takesNumber(field) ? Number(text) : text;
+    case "either":
+      return objectIn(text) ?? text;
     case "time":
       return timeOf(text, shown);
     case "json":
@@ -143,6 +156,16 @@ export function parseValue(field: Field, raw: unknown, shown: string): unknown {
       return jsonOf(text, shown);
     default:
       return text;
+  }
+}
+
+/** The object that a text is, as JSON; any other text stands for itself. */
+function objectIn(text: string): object | undefined {
+  if (!text.trimStart().startsWith("{")) return undefined;
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return undefined;
   }
 }
 
