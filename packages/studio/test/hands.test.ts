@@ -9,8 +9,7 @@ import { join } from "node:path";
 import sqlite from "node-sqlite3-wasm";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readGiven } from "../src/graphs/given-file.ts";
-import { tablesIn } from "../src/graphs/sqlite-tables.ts";
+import { readGiven, tablesIn } from "../src/graphs/given-file.ts";
 import { lacksBrowser, launch, openStudio, startSampleServer, type TestServer } from "./browser.js";
 
 describe("a SQLite file", () => {

@@ -3,7 +3,15 @@
  * undone asks for a word to be typed. While a question stands there, or somebody types, the keys of the page
  * are letters.
  */
-import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from "react";
+import {
+  type FormEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import { Failure } from "./ui.tsx";
 
 /** A form in a dialog. */
@@ -60,6 +68,64 @@ export function FormDialog({
         </p>
       </form>
     </dialog>
+  );
+}
+
+/** A question before something that cannot be undone: it says so, and wants a word typed. */
+export function ConfirmDialog({
+  title,
+  submit,
+  word,
+  about,
+  canSubmit = true,
+  isBusy,
+  error,
+  onSubmit,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  readonly submit: string;
+  /** What has to be typed, in small letters; a keyboard may make the first one large. */
+  readonly word: string;
+  /** What happens, after the sentence that it cannot be undone. */
+  readonly about: string;
+  readonly canSubmit?: boolean;
+  readonly isBusy: boolean;
+  readonly error: unknown;
+  readonly onSubmit: () => void;
+  readonly onClose: () => void;
+  /** What goes, and what else is asked. */
+  readonly children?: ReactNode;
+}) {
+  const [typed, setTyped] = useState("");
+  const id = useId();
+  return (
+    <FormDialog
+      title={title}
+      submit={submit}
+      isDanger
+      canSubmit={canSubmit && typed.trim().toLowerCase() === word}
+      isBusy={isBusy}
+      error={error}
+      onSubmit={onSubmit}
+      onClose={onClose}
+    >
+      <p>
+        <strong>This cannot be undone.</strong> {about}
+      </p>
+      {children}
+      <TextField
+        id={id}
+        label={
+          <>
+            Type <strong>{word}</strong> to confirm
+          </>
+        }
+        value={typed}
+        onChange={setTyped}
+      />
+    </FormDialog>
   );
 }
 

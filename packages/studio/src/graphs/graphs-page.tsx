@@ -1,16 +1,16 @@
 /**
- * Every graph of the server: whose it is, how much it holds, when something last happened there; and a
- * file of memories to bring into the one that is open.
+ * Every graph of the server: whose it is, how much it holds, when something last happened there, and removing
+ * one for good; and a file of memories to bring into the one that is open.
  */
 import { useQueries } from "@tanstack/react-query";
 import { useState } from "react";
+import { ConfirmDialog, TextField } from "../base/dialog.tsx";
 import { bytes, count, counted, Time } from "../base/format.tsx";
-import { askServer, useServer } from "../base/reads.ts";
+import { askServer, useRemoveGraph, useServer } from "../base/reads.ts";
 import { hashOf } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
-import { Answer, Empty, PageHead, TableFrame } from "../base/ui.tsx";
+import { Answer, Empty, PageHead, TableFrame, useWhyNoWrite } from "../base/ui.tsx";
 import { ImportFile } from "./import-file.tsx";
-import { RemoveGraph } from "./remove-graph.tsx";
 
 /** Graphs that are looked into at once; typing narrows to the others, a click shows as many again. */
 const ROWS = 40;
@@ -200,5 +200,59 @@ function GraphRow({ graph, stats, isFailed, largest }: GraphRowProps) {
         />
       </td>
     </tr>
+  );
+}
+
+interface RemoveGraphProps {
+  readonly id: string;
+  /** What it holds; `undefined` where that could not be read. */
+  readonly holds: { readonly memories: number; readonly links: number } | undefined;
+}
+
+/** Removing a graph on request: what goes, its name typed, and a reason. */
+function RemoveGraph({ id, holds }: RemoveGraphProps) {
+  const whyNot = useWhyNoWrite();
+  const [isOpen, setOpen] = useState(false);
+  const [reason, setReason] = useState("");
+  const remove = useRemoveGraph(`The graph ${id} is removed.`);
+  return (
+    <>
+      <button
+        type="button"
+        className="small"
+        disabled={whyNot !== undefined}
+        title={whyNot}
+        aria-label={`Remove ${id}`}
+        onClick={() => setOpen(true)}
+      >
+        Remove…
+      </button>
+      {isOpen && (
+        <ConfirmDialog
+          title={`Remove ${id} for good`}
+          submit="Remove"
+          word={id}
+          about="These go, with their whole history:"
+          canSubmit={reason.trim() !== ""}
+          isBusy={remove.isPending}
+          error={remove.error}
+          onSubmit={() =>
+            remove.mutate({ id, reason: reason.trim() }, { onSuccess: () => setOpen(false) })
+          }
+          onClose={() => setOpen(false)}
+        >
+          <ul className="goes">
+            <li>
+              {holds === undefined
+                ? "everything in it"
+                : `${counted(holds.memories, "memory", "memories")} and ${counted(holds.links, "link")}`}
+            </li>
+            <li>its journal, its snapshots and its conversations</li>
+          </ul>
+          <p className="about">Backups and copies elsewhere stay. Other graphs are not touched.</p>
+          <TextField id="remove-reason" label="Why" value={reason} onChange={setReason} />
+        </ConfirmDialog>
+      )}
+    </>
   );
 }

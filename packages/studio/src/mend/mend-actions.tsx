@@ -1,13 +1,15 @@
 /**
- * What can be done about a memory, with the standing of whoever signed in: a new wording, other tags,
- * a link, confirm, retire, restore, forget. Everything but forget can be undone.
+ * What can be done about a memory in its panel, with the standing of whoever signed in: a new wording, other
+ * tags, a link, confirm, retire, restore, forget, and choosing between versions that are both open. Everything
+ * but forget can be undone.
  */
 import { useState } from "react";
-import { type Inspected, useWrite } from "../base/reads.ts";
+import { Time } from "../base/format.tsx";
+import { type Inspected, useRead, useWrite } from "../base/reads.ts";
 import { useStudio } from "../base/studio.tsx";
-import { Failure, useWhyNoWrite } from "../base/ui.tsx";
-import { ForgetDialog } from "./forget-dialog.tsx";
-import { EditDialog, HeadDialog, LinkDialog, RetireDialog } from "./mend-dialogs.tsx";
+import { Answer, Failure, useWhyNoWrite } from "../base/ui.tsx";
+import { whoSaid } from "../base/words.ts";
+import { EditDialog, ForgetDialog, HeadDialog, LinkDialog, RetireDialog } from "./mend-dialogs.tsx";
 
 type Act = "edit" | "head" | "link" | "retire" | "forget";
 
@@ -84,5 +86,55 @@ function Button({
     <button type="button" disabled={isBusy} onClick={onClick}>
       {name}
     </button>
+  );
+}
+
+/**
+ * Versions that nobody chose between: two writers changed the same version, and both are open. They stand side
+ * by side, and one click keeps one.
+ */
+export function Siblings({ id }: { readonly id: string }) {
+  const whyNot = useWhyNoWrite();
+  const found = useRead(["review", "siblings", id], async (memory) => {
+    const { items } = await memory.review({ kinds: ["siblings"], limit: 500 });
+    return items.find(({ sides }) => sides.some((side) => side.id === id)) ?? null;
+  });
+  const settle = useWrite(
+    (memory, { item, keep }: { readonly item: string; readonly keep: string }) =>
+      memory.settle(item, { decision: "keep_one", keep, reason: "chosen in the studio" }),
+    ({ seq }) => ({ text: "Kept. The other version is history.", undo: seq }),
+  );
+  return (
+    <Answer of={found} what="the open versions">
+      {(item) =>
+        item === null ? null : (
+          <section className="siblings" aria-label="Open versions">
+            <h2>Two versions are open</h2>
+            <p className="about">
+              They were written at the same time. Keep one; the other stays in the history.
+            </p>
+            <div className="sides">
+              {item.sides.map((side) => (
+                <div key={side.uri} className="side">
+                  <p dir="auto">{side.text}</p>
+                  <p className="about">
+                    Version {side.version}, <Time ms={side.createdAt} /> by {side.createdBy} ·{" "}
+                    {whoSaid(side.source)}
+                  </p>
+                  <button
+                    type="button"
+                    disabled={whyNot !== undefined || settle.isPending}
+                    onClick={() => settle.mutate({ item: item.id, keep: side.uri })}
+                  >
+                    Keep this one
+                  </button>
+                </div>
+              ))}
+            </div>
+            {settle.error !== null && <Failure error={settle.error} />}
+          </section>
+        )
+      }
+    </Answer>
   );
 }

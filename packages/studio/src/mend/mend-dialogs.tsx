@@ -1,11 +1,14 @@
 /**
- * The dialogs that change a memory: its words, its tags and weight, its links, whether it is shown. Each
- * says what will happen, and hands the undo to the notice that follows.
+ * The dialogs that change a memory: its words, its tags and weight, its links, whether it is shown, whether it
+ * is there at all. Each says what will happen, and hands the undo to the notice that follows; forgetting, which
+ * has none, lists what goes and wants the word typed.
  */
 import { EDGE_KINDS, VISIBILITIES } from "@cortex-memory/core/remote";
 import { useState } from "react";
-import { FormDialog, TextField } from "../base/dialog.tsx";
+import { ConfirmDialog, FormDialog, TextField } from "../base/dialog.tsx";
+import { counted, oneLine } from "../base/format.tsx";
 import { type Inspected, useRead, useWrite } from "../base/reads.ts";
+import { go, hrefWith } from "../base/route.ts";
 import { Difference } from "../base/ui.tsx";
 import { kindMeaning, spaced } from "../base/words.ts";
 
@@ -105,7 +108,8 @@ export function HeadDialog({ memory, onClose }: DialogProps) {
   );
 }
 
-function tagsIn(text: string): string[] {
+/** The tags in a line that somebody typed. */
+export function tagsIn(text: string): string[] {
   return text
     .split(",")
     .map((tag) => tag.trim())
@@ -226,5 +230,98 @@ export function RetireDialog({ memory, onClose }: DialogProps) {
       </p>
       <TextField id="retire-reason" label="Why" value={reason} onChange={setReason} />
     </FormDialog>
+  );
+}
+
+/** Forgets a memory, and what was made from it if that is wanted: the one change that cannot be undone. */
+export function ForgetDialog({
+  inspected,
+  onClose,
+}: {
+  readonly inspected: Inspected;
+  readonly onClose: () => void;
+}) {
+  const { memory } = inspected;
+  const [reason, setReason] = useState("asked by the owner");
+  const [cascade, setCascade] = useState(false);
+  const made = useDerived(memory.id);
+  const forget = useWrite(
+    (graph, why: string) => graph.forget(memory.id, why, { cascade }),
+    ({ erased, edges }) => ({
+      text: `Forgotten for good: ${counted(erased.length, "memory", "memories")} and ${counted(edges, "link")}.`,
+    }),
+  );
+  return (
+    <ConfirmDialog
+      title="Forget it for good"
+      submit="Forget"
+      word="forget"
+      about="The content is destroyed; that something was there, and proofs made before, remain. These go:"
+      canSubmit={reason.trim() !== ""}
+      isBusy={forget.isPending}
+      error={forget.error}
+      onSubmit={() =>
+        forget.mutate(reason.trim(), {
+          onSuccess: () => {
+            onClose();
+            go(hrefWith({ m: undefined }));
+          },
+        })
+      }
+      onClose={onClose}
+    >
+      <WhatGoes inspected={inspected} derived={cascade ? made : []} />
+      {made.length > 0 && (
+        <label>
+          <input
+            type="checkbox"
+            checked={cascade}
+            onChange={(event) => setCascade(event.target.checked)}
+          />{" "}
+          and {counted(made.length, "memory", "memories")} made from it
+        </label>
+      )}
+      <TextField
+        id="forget-reason"
+        label="Why, for the journal (it stays: name no content)"
+        value={reason}
+        onChange={setReason}
+      />
+    </ConfirmDialog>
+  );
+}
+
+/** The memories that were made from one. */
+function useDerived(id: string) {
+  const derived = useRead(["derived", id], async (graph) => {
+    const walk = await graph.traverse(id, {
+      direction: "in",
+      kinds: ["derived_from"],
+      maxHops: 6,
+    });
+    return walk.hits.map(({ memory: one }) => one);
+  });
+  return derived.data ?? [];
+}
+
+/** The list of what is destroyed. */
+function WhatGoes({
+  inspected: { memory, versions, links, backlinks },
+  derived,
+}: {
+  readonly inspected: Inspected;
+  readonly derived: readonly Pick<Inspected["memory"], "id" | "text">[];
+}) {
+  return (
+    <ul className="goes">
+      <li dir="auto">“{oneLine(memory.text, 100)}”</li>
+      <li>{counted(versions.length, "version")} of it</li>
+      <li>{counted(links.length + backlinks.length, "link")} to and from it</li>
+      {derived.map((one) => (
+        <li key={one.id} dir="auto">
+          “{oneLine(one.text, 100)}”
+        </li>
+      ))}
+    </ul>
   );
 }

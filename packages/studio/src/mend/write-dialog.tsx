@@ -8,6 +8,7 @@ import { useWrite } from "../base/reads.ts";
 import { go, hrefWith } from "../base/route.ts";
 import { useWhyNoWrite } from "../base/ui.tsx";
 import { TYPES, typeMeaning } from "../base/words.ts";
+import { tagsIn } from "./mend-dialogs.tsx";
 
 /** The button of the top bar, and its dialog. */
 export function WriteButton() {
@@ -39,14 +40,7 @@ function WriteDialog({ onClose }: { readonly onClose: () => void }) {
         type,
         text: text.trim(),
         ...(slot.trim() === "" ? {} : { slot: slot.trim() }),
-        ...(tags.trim() === ""
-          ? {}
-          : {
-              tags: tags
-                .split(",")
-                .map((tag) => tag.trim())
-                .filter(Boolean),
-            }),
+        ...(tags.trim() === "" ? {} : { tags: tagsIn(tags) }),
       } as Parameters<typeof memory.write>[0]),
     ({ seq, reinforced, replaced, conflicts }) => ({
       text: doneWords(reinforced, replaced, conflicts),

@@ -1,15 +1,15 @@
 /**
  * What waits for a decision, one thing at a time: both sides, what can be decided, by click or by the
- * keys 1 to 4, and the way back. Which one is shown is in the address.
+ * keys 1 to 4, and the way back. Which one is shown is in the address. Below it stands what was decided lately,
+ * which can be taken back after its notice is gone.
  */
 import { useEffect, useState } from "react";
-import { FormDialog, TextField, useKeys } from "../base/dialog.tsx";
-import { counted, oneLine } from "../base/format.tsx";
-import { useWaiting, useWrite, type Waiting, type WaitingItem } from "../base/reads.ts";
+import { ConfirmDialog, FormDialog, useKeys } from "../base/dialog.tsx";
+import { counted, oneLine, Time } from "../base/format.tsx";
+import { useRead, useWaiting, useWrite, type Waiting, type WaitingItem } from "../base/reads.ts";
 import { currentRoute, go, hrefWith, useRoute } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
-import { Answer, Empty, Failure, PageHead } from "../base/ui.tsx";
-import { DecidedLately } from "./decided-lately.tsx";
+import { Answer, Empty, Failure, MemoryName, PageHead, Section } from "../base/ui.tsx";
 import {
   type Choice,
   choicesFor,
@@ -175,22 +175,22 @@ function Item({ item, place, onBefore, onAfter, onDone }: ItemProps) {
     ArrowLeft: other,
     ArrowRight: other,
   });
-  const { name, about } = QUESTIONS[item.kind];
   return (
-    <article className="review-item" aria-label={`${name}, ${place}`}>
-      <ItemHead name={name} place={place} onBefore={onBefore} onAfter={onAfter} />
-      <p>
-        {about} <span dir="auto">{whyWords(item)}</span>
-      </p>
+    <article className="review-item" aria-label={`${QUESTIONS[item.kind].name}, ${place}`}>
+      <ItemHead item={item} place={place} onBefore={onBefore} onAfter={onAfter} />
       <Sides item={item} marked={marked} onMark={setMarked} />
       <Reason reason={reason} onChange={setReason} />
       <Choices choices={choices} isBusy={settle.isPending} onTake={take} />
       {settle.error !== null && asking === undefined && <Failure error={settle.error} />}
       {asking === "forget" && (
-        <ForgetDialog
+        <ConfirmDialog
+          title="Forget it for good"
+          submit="Forget"
+          word="forget"
+          about="The memory, all its versions and its links are destroyed, as was asked."
           isBusy={settle.isPending}
           error={settle.error}
-          onYes={() => decide({ decision: "keep_one" })}
+          onSubmit={() => decide({ decision: "keep_one" })}
           onClose={() => setAsking(undefined)}
         />
       )}
@@ -208,24 +208,25 @@ function Item({ item, place, onBefore, onAfter, onDone }: ItemProps) {
   );
 }
 
-/** What is asked, which of how many it is, and the way to the others. */
-function ItemHead({
-  name,
-  place,
-  onBefore,
-  onAfter,
-}: Pick<ItemProps, "place" | "onBefore" | "onAfter"> & { readonly name: string }) {
+/** What is asked and why, which of how many it is, and the way to the others. */
+function ItemHead({ item, place, onBefore, onAfter }: Omit<ItemProps, "onDone">) {
+  const { name, about } = QUESTIONS[item.kind];
   return (
-    <header className="review-head">
-      <h2>{name}</h2>
-      <span className="about">{place}</span>
-      <button type="button" disabled={onBefore === undefined} onClick={onBefore}>
-        Previous
-      </button>
-      <button type="button" disabled={onAfter === undefined} onClick={onAfter}>
-        Next
-      </button>
-    </header>
+    <>
+      <header className="review-head">
+        <h2>{name}</h2>
+        <span className="about">{place}</span>
+        <button type="button" disabled={onBefore === undefined} onClick={onBefore}>
+          Previous
+        </button>
+        <button type="button" disabled={onAfter === undefined} onClick={onAfter}>
+          Next
+        </button>
+      </header>
+      <p>
+        {about} <span dir="auto">{whyWords(item)}</span>
+      </p>
+    </>
   );
 }
 
@@ -278,50 +279,6 @@ function Choices({
   );
 }
 
-const WORD = "forget";
-
-/** The one decision that cannot be undone wants the word typed, as anywhere. */
-function ForgetDialog({
-  isBusy,
-  error,
-  onYes,
-  onClose,
-}: {
-  readonly isBusy: boolean;
-  readonly error: unknown;
-  readonly onYes: () => void;
-  readonly onClose: () => void;
-}) {
-  const [typed, setTyped] = useState("");
-  return (
-    <FormDialog
-      title="Forget it for good"
-      submit="Forget"
-      isDanger
-      canSubmit={typed.trim().toLowerCase() === WORD}
-      isBusy={isBusy}
-      error={error}
-      onSubmit={onYes}
-      onClose={onClose}
-    >
-      <p>
-        <strong>This cannot be undone.</strong> The memory, all its versions and its links are
-        destroyed, as was asked.
-      </p>
-      <TextField
-        id="forget-asked"
-        label={
-          <>
-            Type <strong>{WORD}</strong> to confirm
-          </>
-        }
-        value={typed}
-        onChange={setTyped}
-      />
-    </FormDialog>
-  );
-}
-
 function MergeDialog({
   item: { sides },
   marked,
@@ -361,5 +318,73 @@ function MergeDialog({
         onChange={(event) => setText(event.target.value)}
       />
     </FormDialog>
+  );
+}
+
+/** Entries at the end of the journal that are looked through. */
+const LOOKED_AT = 200;
+
+/** Decisions that are shown. */
+const SHOWN = 10;
+
+/** What was decided lately, from the end of the journal; only the owner reads that. */
+function DecidedLately() {
+  const { isOwner } = useStudio();
+  const found = useRead(
+    ["review", "decided"],
+    async (memory) => {
+      const { seq } = await memory.root();
+      const { changes } = await memory.changes(Math.max(0, seq - LOOKED_AT), seq, {
+        limit: LOOKED_AT,
+      });
+      return changes.filter(({ kind }) => kind === "settle").reverse();
+    },
+    { enabled: isOwner },
+  );
+  const undo = useWrite(
+    (memory, seq: number) => memory.revert(seq),
+    () => ({ text: "Undone: the question is open again." }),
+  );
+  const decided = found.data ?? [];
+  if (decided.length === 0) return null;
+  return (
+    <Section name="decided" title="Decided lately" aside={counted(decided.length, "decision")}>
+      {undo.error !== null && <Failure error={undo.error} />}
+      <ul className="decided">
+        {decided.slice(0, SHOWN).map(({ seq, at, by, memories }) => (
+          <li key={seq}>
+            <span className="about">
+              <Time ms={at} /> by {by}
+            </span>{" "}
+            <span className="decided-what">
+              <Named memories={memories} />
+            </span>{" "}
+            <button
+              type="button"
+              className="small"
+              disabled={undo.isPending}
+              aria-label={`Undo decision ${seq}`}
+              onClick={() => undo.mutate(seq)}
+            >
+              Undo
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+type Touched = readonly { readonly id: string; readonly text?: string; readonly erased: boolean }[];
+
+/** The memories that a decision was about, by their words where the entry has them. */
+function Named({ memories }: { readonly memories: Touched }) {
+  const ids = [...new Set(memories.map(({ id }) => id))];
+  return (
+    <>
+      {ids.slice(0, 3).map((id) => (
+        <MemoryName key={id} id={id} />
+      ))}
+    </>
   );
 }
