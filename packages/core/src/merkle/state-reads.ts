@@ -66,12 +66,6 @@ interface Search {
   readonly names: Uint8Array[];
 }
 
-/** The keys number `from <= i < to`. */
-interface Range {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** Follows the page at `depth` that all keys of the range share. */
 function visitPage(search: Search, depth: number, range: Range): void {
   const { shape } = search;

@@ -106,7 +106,7 @@ interface Run {
   readonly pages: PageChange[];
 }
 
-/** The updates number `from <= i < to`. */
+/** The updates, or the keys, number `from <= i < to`. */
 interface Range {
   readonly from: number;
   readonly to: number;
