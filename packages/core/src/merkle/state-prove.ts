@@ -39,7 +39,7 @@ import {
   type StateProof,
   stateLeafHash,
 } from "./state-proof.js";
-import type { KnownPage } from "./state-reads.js";
+import type { KnownPage } from "./state-tree.js";
 
 /** Which tree, and which keys to prove; at least one key. */
 interface ProveInput {

@@ -18,8 +18,7 @@ import {
 } from "../../test/state-reference.js";
 import { sha256Node as sha256 } from "../codec/node-crypto.js";
 import { candidatePages, PAGE_BITS, pageName } from "./state-page.js";
-import { unknownPages } from "./state-reads.js";
-import { type StateUpdate, stateRoot, updateState } from "./state-tree.js";
+import { type StateUpdate, stateRoot, unknownPages, updateState } from "./state-tree.js";
 
 const SEED = 1_717_171;
 const CUTS: Cut[] = [4, 5, 6, 8].map((pageBits) => ({ significantBytes: 32, pageBits }));

@@ -1,6 +1,6 @@
 /**
- * Building the state tree: many updates at once. Pure: pages come from the caller, changed pages go
- * back to it.
+ * Building the state tree: which pages to read, and many updates at once. Pure: pages come from the caller,
+ * changed pages go back to it.
  *
  * Promises: the root and the pages depend on the keys and values alone, not on the order or
  * grouping of updates. One call visits each page once, hashes each new leaf once and each inner
@@ -9,10 +9,12 @@
  * Precondition on keys: within one tree, keys that differ do so in their first `significantBytes`
  * bytes. A stored leaf keeps no more than those, so a stranger with the same ones replaces it.
  *
- * The hash rules are in `state-proof.ts`, page bytes in `state-page.ts`, what to read beforehand in
- * `state-reads.ts`, proving in `state-prove.ts`.
+ * `unknownPages` names what to read beforehand, given a cache: after the named pages are read, `updateState` on
+ * the same keys asks for no other; with every page of the keys' paths in the cache nothing is named. What is
+ * kept in a cache, and for how long, is left to the caller; it should keep absences too.
+ *
+ * The hash rules are in `state-proof.ts`, page bytes in `state-page.ts`, proving in `state-prove.ts`.
  */
-
 import { HASH_BYTES, type Sha256 } from "../codec/hash.js";
 import { equalBytes } from "../codec/keys.js";
 import { invalid } from "../errors.js";
@@ -292,4 +294,99 @@ function updateAt(updates: readonly StateUpdate[], i: number): StateUpdate {
   const update = updates[i];
   if (update === undefined) throw new Error(`there is no update number ${i}`);
   return update;
+}
+
+/** What a cache knows of a page: its bytes, that there is none, or nothing. */
+export type KnownPage = Uint8Array | "absent" | "unknown";
+
+/** What `unknownPages` works on. */
+interface UnknownPagesInput {
+  readonly significantBytes: number;
+  readonly keys: readonly Uint8Array[];
+  readonly known: (name: Uint8Array) => KnownPage;
+  /**
+   * How many deeper candidates to name below each unknown page. All by default: one read is enough,
+   * and most of the names will turn out absent. 0 names only pages that surely exist (but for the
+   * root page), so that reading goes in rounds, one level of pages each.
+   */
+  readonly lookAheadPages?: number;
+  /** Only to measure other page sizes. */
+  readonly pageBits?: number;
+}
+
+/**
+ * The pages to read before updating `keys`: follows known pages from the root, and below the first
+ * unknown one names whatever may be there.
+ */
+export function unknownPages(input: UnknownPagesInput): Uint8Array[] {
+  input.keys.forEach(checkKey);
+  const search: Search = {
+    shape: pageShape(input.significantBytes, input.pageBits ?? PAGE_BITS),
+    keys: input.keys.toSorted(compareKeys),
+    known: input.known,
+    lookAheadPages: input.lookAheadPages ?? Number.POSITIVE_INFINITY,
+    names: [],
+  };
+  if (search.keys.length > 0) visitPage(search, 0, { from: 0, to: search.keys.length });
+  return search.names;
+}
+
+interface Search {
+  readonly shape: PageShape;
+  /** In ascending order, so that keys which share a page stand together. */
+  readonly keys: readonly Uint8Array[];
+  readonly known: (name: Uint8Array) => KnownPage;
+  readonly lookAheadPages: number;
+  readonly names: Uint8Array[];
+}
+
+/** Follows the page at `depth` that all keys of the range share. */
+function visitPage(search: Search, depth: number, range: Range): void {
+  const { shape } = search;
+  const page = search.known(pageName(keyAt(search, range.from), depth, shape.pageBits));
+  if (page === "unknown") {
+    nameFrom(search, depth, range);
+    return;
+  }
+  if (page === "absent") {
+    if (depth > 0) throw missingPage(depth);
+    return;
+  }
+  const { slots, nodes } = decodePage(page, depth, shape);
+  for (let from = range.from, to = from; from < range.to; from = to) {
+    const slot = slotOfKey(keyAt(search, from), depth, shape);
+    while (to < range.to && slotOfKey(keyAt(search, to), depth, shape) === slot) to += 1;
+    const node = nodes[slots.indexOf(slot)];
+    if (node !== undefined && node.top !== LEAF) visitChild(search, node, { from, to });
+  }
+}
+
+/** Follows the page below a slot with the keys that share its name; others never reach it. */
+function visitChild(search: Search, node: NodeRef, range: Range): void {
+  const depth = pageDepth(node.top, search.shape.pageBits);
+  const leads = (i: number): boolean => differsAt(node, keyAt(search, i), search.shape) >= depth;
+  let { from, to } = range;
+  while (from < to && !leads(from)) from += 1;
+  while (from < to && !leads(to - 1)) to -= 1;
+  if (from < to) visitPage(search, depth, { from, to });
+}
+
+/** Names the unknown page at `depth` and the candidates below it, each once. */
+function nameFrom(search: Search, depth: number, range: Range): void {
+  const { pageBits, significantBytes } = search.shape;
+  const end = Math.min(significantBytes * 8, depth + search.lookAheadPages * pageBits + 1);
+  for (let i = range.from; i < range.to; i++) {
+    const key = keyAt(search, i);
+    // Pages above the bit where a key leaves its predecessor were named for that one.
+    const shared = i === range.from ? -1 : firstDifference(keyAt(search, i - 1), key, search.shape);
+    for (let at = depth; at < end; at += pageBits) {
+      if (at > shared) search.names.push(pageName(key, at, pageBits));
+    }
+  }
+}
+
+function keyAt(search: Search, i: number): Uint8Array {
+  const key = search.keys[i];
+  if (key === undefined) throw new Error(`there is no key number ${i}`);
+  return key;
 }
