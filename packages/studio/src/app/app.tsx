@@ -1,21 +1,21 @@
 /**
- * The frame around every page: rail, search field, page, panel beside it, time bar below. Which page and
- * which memory are shown is in the address; opening the memory, or asking for a key, comes first.
+ * The frame around every page: rail, search field, page, panel beside it, time bar below, and the keys that work
+ * everywhere. Which page and which memory are shown is in the address; opening the memory, or asking for a key,
+ * comes first.
  */
-import { type ReactNode, Suspense, useEffect, useRef } from "react";
+import { type ReactNode, Suspense, useEffect, useLayoutEffect, useRef } from "react";
+import { isTaken } from "../base/dialog.tsx";
 import { NoticeCorner } from "../base/notice.tsx";
 import { useWaiting, waitingCount } from "../base/reads.ts";
-import { hrefOf, useRoute } from "../base/route.ts";
+import { currentRoute, go, hrefOf, hrefWith, useRoute } from "../base/route.ts";
 import { SignIn } from "../base/session.tsx";
 import { StudioProvider, useLive, useOpening, useStudio } from "../base/studio.tsx";
 import { FailureText, Loading } from "../base/ui.tsx";
 import { Welcome } from "../home/welcome.tsx";
 import { MemoryPanel } from "../memory/memory-panel.tsx";
 import { WriteButton } from "../mend/write-dialog.tsx";
-import { Icon } from "./icons.tsx";
-import { PAGES, pageAt } from "./pages.tsx";
+import { Icon, PAGES, pageAt, SIDE_PAGES } from "./pages.tsx";
 import { SearchField } from "./search-field.tsx";
-import { ShortcutHelp, useShortcuts } from "./shortcuts.tsx";
 import { TimeBar } from "./time-bar.tsx";
 
 /** The studio. */
@@ -162,5 +162,76 @@ function NotFound({ page }: { readonly page: string }) {
         <a href={hrefOf("")}>Go home</a>, or type what you look for into the field above.
       </p>
     </>
+  );
+}
+
+const HELP_ID = "shortcut-help";
+
+/** Listens for keys while the frame is shown. */
+function useShortcuts(): void {
+  // Before the browser paints: whoever sees the page can press its keys.
+  useLayoutEffect(() => {
+    let isSecond = false;
+    const onKey = (event: KeyboardEvent) => {
+      if (isTaken(event)) return;
+      const page = isSecond
+        ? [...PAGES, ...SIDE_PAGES].find(({ shortcut }) => shortcut === event.key)
+        : undefined;
+      // However slow the hand: the key after `g` says where to, and any other key ends it.
+      isSecond = event.key === "g" && !isSecond;
+      if (page !== undefined) return go(hrefOf(page.path));
+      if (event.key === "?") return openHelp();
+      if (event.key === "Escape" && currentRoute().params.m !== undefined) {
+        return go(hrefWith({ m: undefined }));
+      }
+      if (event.key === "n" && currentRoute().params.at !== undefined) {
+        return go(hrefWith({ at: undefined }));
+      }
+    };
+    const onPress = () => {
+      isSecond = false;
+    };
+    window.addEventListener("keydown", onKey);
+    window.addEventListener("pointerdown", onPress);
+    return () => {
+      window.removeEventListener("keydown", onKey);
+      window.removeEventListener("pointerdown", onPress);
+    };
+  }, []);
+}
+
+function openHelp(): void {
+  const dialog = document.getElementById(HELP_ID);
+  if (dialog instanceof HTMLDialogElement && !dialog.open) dialog.showModal();
+}
+
+/** The list of keys. */
+function ShortcutHelp() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const keys = [
+    ["/ or Ctrl K", "ask, find, jump, run a command"],
+    ...[...PAGES, ...SIDE_PAGES].map(({ shortcut, name }) => [`g ${shortcut}`, name]),
+    ["n", "back to now"],
+    ["1 to 4", "decide what is shown, in the review; j and k go on and back"],
+    ["Esc", "close the panel"],
+    ["?", "this list"],
+  ];
+  return (
+    <dialog ref={dialog} id={HELP_ID} aria-labelledby={`${HELP_ID}-title`}>
+      <h2 id={`${HELP_ID}-title`}>Keys</h2>
+      <dl className="keys">
+        {keys.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={() => dialog.current?.close()}>
+        Close
+      </button>
+    </dialog>
   );
 }

@@ -1,13 +1,15 @@
 /**
  * The one search field: words ask, `type:goal` finds, an id jumps, `>` runs a command. Below it stands
- * what Enter is about to do, and the pages and commands that the text may mean.
+ * what Enter is about to do, and the pages and commands that the text may mean: going to a page, going back to
+ * now, signing out.
  */
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { isTyping } from "../base/dialog.tsx";
 import { go, hrefOf, hrefWith, useRoute } from "../base/route.ts";
+import { currentKey, setKey } from "../base/session.tsx";
 import { useStudio } from "../base/studio.tsx";
 import { type Intent, intentOf, intentWords } from "../base/typed.ts";
-import { commandsFor } from "./commands.ts";
+import { PAGES, SIDE_PAGES } from "./pages.tsx";
 
 interface Choice {
   readonly key: string;
@@ -182,4 +184,41 @@ function addressOf(intent: Intent): string | undefined {
     case "nothing":
       return undefined;
   }
+}
+
+/** Something that can be run. */
+interface Command {
+  readonly name: string;
+  readonly about: string;
+  readonly run: () => void;
+}
+
+/** Rows below the first, at most. */
+const SHOWN = 8;
+
+/** The commands that a text may mean; all of them for none. */
+function commandsFor(text: string, isOwner: boolean): readonly Command[] {
+  const sought = text.trim().toLowerCase();
+  return allCommands(isOwner)
+    .filter(({ name, about }) => `${name} ${about}`.toLowerCase().includes(sought))
+    .slice(0, SHOWN);
+}
+
+function allCommands(isOwner: boolean): readonly Command[] {
+  const pages = [...PAGES, ...SIDE_PAGES].map(({ path, name, about }) => ({
+    name,
+    about,
+    run: () => go(hrefOf(path)),
+  }));
+  const now = {
+    name: "Now",
+    about: "show the present",
+    run: () => go(hrefWith({ at: undefined })),
+  };
+  const out = {
+    name: "Sign out",
+    about: "forget the key of this tab",
+    run: () => setKey(undefined),
+  };
+  return [...pages, ...(isOwner ? [now] : []), ...(currentKey() === undefined ? [] : [out])];
 }

@@ -12,12 +12,8 @@ import { go, hrefOf, hrefWith } from "../base/route.ts";
 import { Answer, CopyButton, Empty, RawText, Section, TypeMark } from "../base/ui.tsx";
 import { howSure, lifeWords, whoSaid } from "../base/words.ts";
 import { MendActions, Siblings } from "../mend/mend-actions.tsx";
-import { Factors } from "./factors.tsx";
-import { Fields } from "./fields.tsx";
-import { Links } from "./links.tsx";
 import { MemoryProof } from "./proof.tsx";
-import { SlotLine } from "./slot-line.tsx";
-import { Versions } from "./versions.tsx";
+import { Factors, Fields, Links, SlotLine, Versions } from "./sections.tsx";
 
 /** Texts longer than this are cut until somebody wants all. */
 const SHOWN_CHARS = 1500;
