@@ -219,6 +219,7 @@ export function makeRequestLog({ write, clock, slowMs }: LogOptions): {
   readonly slow: () => readonly SlowRequest[];
 } {
   let held = "";
+  const timeText = makeTimeText();
   const kept: SlowRequest[] = [];
   const flush = (): void => {
     if (held === "") return;
@@ -230,10 +231,10 @@ export function makeRequestLog({ write, clock, slowMs }: LogOptions): {
   const log: RequestLog = ({ requestId, method, operation, status, ms, code, fault, plan }) => {
     if (held === "") setImmediate(flush);
     const isSlow = ms >= slowMs;
-    const time = new Date(clock()).toISOString();
-    const told = { requestId, method, operation, status, code, ms: rounded(ms) };
+    const time = timeText(clock());
+    const told = { time, requestId, method, operation, status, code, ms: rounded(ms), plan };
     if (isSlow) {
-      kept.unshift({ time, ...told, plan });
+      kept.unshift(told);
       kept.length = Math.min(kept.length, SLOW_KEPT);
     }
     // 501 is a refusal like any other; the rest of its hundred is trouble of ours.
@@ -241,13 +242,31 @@ export function makeRequestLog({ write, clock, slowMs }: LogOptions): {
     held += `${JSON.stringify({
       time,
       level,
-      ...told,
+      requestId,
+      method,
+      operation,
+      status,
+      code,
+      ms: told.ms,
       slow: isSlow ? true : undefined,
       plan: isSlow ? plan : undefined,
       fault: fault === undefined ? undefined : withoutMessage(fault),
     })}\n`;
   };
   return { log, flush, slow: () => [...kept] };
+}
+
+/** Times as text. Requests of one turn mostly end in the same millisecond, whose text is made once. */
+function makeTimeText(): (ms: number) => string {
+  let lastMs = Number.NaN;
+  let lastText = "";
+  return (ms) => {
+    if (ms !== lastMs) {
+      lastText = new Date(ms).toISOString();
+      lastMs = ms;
+    }
+    return lastText;
+  };
 }
 
 function rounded(ms: number): number {
