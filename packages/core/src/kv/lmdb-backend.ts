@@ -345,7 +345,8 @@ class LmdbKv implements Kv {
     let rowBytes = HEAD_BYTES;
     for (const row of change.puts) rowBytes += row.key.length + row.value.length + 16;
     // The engine grows its map without bound, so that a limit has to be kept here.
-    if (change.puts.length > 0 && fileBytes(file.path) + rowBytes > limitBytes) {
+    const isLimited = limitBytes !== Number.POSITIVE_INFINITY && change.puts.length > 0;
+    if (isLimited && fileBytes(file.path) + rowBytes > limitBytes) {
       const message = `the store would pass its limit of ${limitBytes} bytes`;
       throw new CortexError("ERR_DISK_FULL", `${message}; nothing was written`);
     }
