@@ -1,5 +1,6 @@
 /** Walks over the graphs of a hub, told in memories: hits, names of ends, positions, edges alone. */
 import { describe, expect, test } from "vitest";
+import { openGraph } from "../open.js";
 import { openTestHub, type TestHub } from "../testing/index.js";
 
 async function world(backend: "memory" | "lmdb"): Promise<TestHub> {
@@ -78,4 +79,14 @@ test("what is no walk is refused", async () => {
     await expect(call).rejects.toMatchObject({ code });
   }
   await expect(made.hub.traverse("Not Safe", "a")).rejects.toMatchObject({ code: "ERR_BAD_NAME" });
+});
+
+test("a walk is a call: work in the background gives way to it", async () => {
+  await using made = await world("memory");
+  // Calls are counted for the process, whichever store they are to.
+  const { engine, memory } = await openGraph("memory:", { actor: "other" });
+  const before = engine.activity.calls;
+  await made.hub.traverse("g", "a");
+  expect(engine.activity.calls).toBe(before + 1);
+  await memory.close();
 });

@@ -176,6 +176,8 @@ class HubGraphs implements WalkedGraphs {
    */
   async holding<T>(graph: string, walk: () => Promise<T>): Promise<T> {
     const done = await this.#hub.stores.use(graph, async ({ engine }) => {
+      // A walk calls no verb of the graph: without this, work in the background would take its callers for gone.
+      engine.activity.calls += 1;
       if (this.#asOf !== undefined || engine.kv.report !== undefined) return undefined;
       return Reader.with(engine.kv, undefined, async (reader) => {
         this.positions.set(graph, reader.seq);
