@@ -171,3 +171,11 @@ test("texts made to be slow end", () => {
     expect(Array.isArray(scanText(text))).toBe(true);
   }
 });
+
+test("an id whose letters happen to name a shell is plain, a command line is not", () => {
+  expect(isPlainJson('{"id":"01KCMD3V9X0000000000000000"}')).toBe(true);
+  for (const line of ["cmd /c del", "CMD.EXE /c del", "run cmd -e now"]) {
+    expect(isPlainJson(JSON.stringify({ line })), line).toBe(false);
+    expect(threatsIn([line]), line).toEqual(["hijack"]);
+  }
+});

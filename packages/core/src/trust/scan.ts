@@ -116,10 +116,11 @@ export const RULES: readonly Rule[] = [
 
 /**
  * Every text that meets a rule holds one of these: of each rule the rarest words that it cannot do
- * without. Most texts hold none, and are done after one pass.
+ * without. Most texts hold none, and are done after one pass. The three letters of `cmd` alone stand in one of thirty answers,
+ * in ids.
  */
 export const SIEVE =
-  /ignor|disregard|forget|overrid|bypass|skip|discard|instruction|prompt|orders|you are now|from now on|pretend|act as|developer|jailbreak|do anything now|without|system|assistant|im_start|endoftext|\[inst\]|<<sys>>|do not|don't|never|user|owner|vergiss|missachte|oubli|olvid|descart|esquec|игнорир|забуд|忽略|无视|忘记|忽視|無視|api key|access key|password|credential|secret|token|private key|conversation|chat history|memor|contacts|personal data|environment variables|!\[|tool|function|plugin|command|shell|script|invoke|curl|wget|rm -rf|cmd|base64/u;
+  /ignor|disregard|forget|overrid|bypass|skip|discard|instruction|prompt|orders|you are now|from now on|pretend|act as|developer|jailbreak|do anything now|without|system|assistant|im_start|endoftext|\[inst\]|<<sys>>|do not|don't|never|user|owner|vergiss|missachte|oubli|olvid|descart|esquec|игнорир|забуд|忽略|无视|忘记|忽視|無視|api key|access key|password|credential|secret|token|private key|conversation|chat history|memor|contacts|personal data|environment variables|!\[|tool|function|plugin|command|shell|script|invoke|curl|wget|rm -rf|cmd[. ]|base64/u;
 
 /** Characters that turn text round or hide it: overrides of direction, the invisible alphabet of tags. */
 const HIDING = /[\u202d\u202e\u{e0001}-\u{e007f}]/u;
