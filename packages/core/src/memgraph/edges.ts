@@ -64,10 +64,13 @@ export interface GraphEdge {
 
 /** Edges of graphs in memgraph's shape, under the ids that callers know them by. */
 export async function edgesOf(hub: Hub, edges: readonly HubEdge[]): Promise<GraphEdge[]> {
-  const graphs = edges.flatMap(({ graphId, edge }) => [graphId, edge.toGraph ?? graphId]);
   const shown = new Map<string, string>();
-  for (const graph of new Set(graphs)) shown.set(graph, await hub.lineages.shownName(graph));
-  return edges.map((edge) => edgeOf(edge, (graph) => shown.get(graph) ?? graph));
+  for (const { graphId, edge } of edges) {
+    const { toGraph = graphId } = edge;
+    if (!shown.has(graphId)) shown.set(graphId, await hub.lineages.shownName(graphId));
+    if (!shown.has(toGraph)) shown.set(toGraph, await hub.lineages.shownName(toGraph));
+  }
+  return edges.map((edge) => edgeOf(edge, shown));
 }
 
 /** The one edge that there is. */
@@ -77,24 +80,27 @@ async function edgeIn(hub: Hub, edge: HubEdge): Promise<GraphEdge> {
   return only;
 }
 
-function edgeOf({ graphId, edge, from, to }: HubEdge, shown: (graph: string) => string): GraphEdge {
-  const { metadata, ordinal, createdAt, createdBy, origin } = edge;
-  return {
+/** Set member by member: a walk has many edges. */
+function edgeOf(
+  { graphId, edge, from, to }: HubEdge,
+  shown: ReadonlyMap<string, string>,
+): GraphEdge {
+  const { metadata, ordinal, createdAt, createdBy, origin, source, toGraph = graphId } = edge;
+  const told: { -readonly [member in keyof GraphEdge]?: GraphEdge[member] } = {
     id: origin?.id ?? `${edge.id}@${graphId}`,
-    graphId: origin?.graph ?? shown(graphId),
+    graphId: origin?.graph ?? shown.get(graphId) ?? graphId,
     fromLineage: from,
-    toGraph: origin?.toGraph ?? shown(edge.toGraph ?? graphId),
+    toGraph: origin?.toGraph ?? shown.get(toGraph) ?? toGraph,
     toLineage: to,
     kind: edge.kind.startsWith(VERBATIM) ? edge.kind.slice(VERBATIM.length) : edge.kind,
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(ordinal === undefined ? {} : { ordinal }),
-    createdAt,
-    ...(origin?.nanos === undefined ? {} : { nanos: origin.nanos }),
-    createdBy:
-      origin === undefined
-        ? shownAuthor({ createdBy, source: edge.source, graphId }, "")
-        : createdBy,
   };
+  if (metadata !== undefined) told.metadata = metadata;
+  if (ordinal !== undefined) told.ordinal = ordinal;
+  told.createdAt = createdAt;
+  if (origin?.nanos !== undefined) told.nanos = origin.nanos;
+  told.createdBy =
+    origin === undefined ? shownAuthor({ createdBy, source, graphId }, "") : createdBy;
+  return told as GraphEdge;
 }
 
 /** Before a kind that is kept as it was given although the store knows it as another. */

@@ -130,7 +130,7 @@ function graphIn({ uri }: Memory): string {
   return uri.slice(URI_START.length, uri.indexOf("/", URI_START.length));
 }
 
-/** A memory at one of its versions as a node; `now` tells what is stale. */
+/** A memory at one of its versions as a node; `now` tells what is stale. Set member by member: a walk has many nodes. */
 export function nodeOf(
   memory: Memory,
   now: number,
@@ -142,31 +142,36 @@ export function nodeOf(
   const { origin, createdAt, createdBy, provenance } = versionRecord;
   const idOf = (number: number): string =>
     names.ids.get(number) ?? `${uri.slice(0, uri.lastIndexOf("#"))}#${number}`;
-  const open = openVersions(head);
-  const isCurrent = open.includes(version);
+  const open = head.siblings.length === 0 ? NO_RIVALS : openVersions(head);
+  const isCurrent = version === head.version || open.includes(version);
   const written = { createdBy, source: provenance.source, graphId: graphIn(memory) };
-  return {
+  const { content, summary, metadata } = contentOf(memory);
+  const node: { -readonly [member in keyof GraphNode]?: GraphNode[member] } = {
     id: origin?.id ?? uri,
     graphId: origin?.graph ?? names.graph,
     lineageId: head.externalId ?? memory.id,
     version,
     kind: head.kind ?? memory.type,
-    ...contentOf(memory),
-    tags: head.tags,
-    ...(freshnessAt === undefined ? {} : { freshnessAt }),
-    createdAt,
-    ...(origin?.nanos === undefined ? {} : { nanos: origin.nanos }),
-    ...(origin?.freshnessNanos === undefined || freshnessAt === undefined
-      ? {}
-      : { freshnessNanos: origin.freshnessNanos }),
-    createdBy: origin === undefined ? shownAuthor(written, UNNAMED) : createdBy,
-    ...(supersededBy === undefined ? {} : { supersededBy: idOf(supersededBy) }),
-    conflicts: isCurrent ? open.filter((number) => number !== version).map(idOf) : [],
-    isCurrent,
-    isStale: isCurrent && freshnessAt !== undefined && freshnessAt < now,
-    ...(lifecycle === "active" ? {} : { lifecycle }),
+    content,
+    summary,
   };
+  if (metadata !== undefined) node.metadata = metadata;
+  node.tags = head.tags;
+  if (freshnessAt !== undefined) node.freshnessAt = freshnessAt;
+  node.createdAt = createdAt;
+  if (origin?.nanos !== undefined) node.nanos = origin.nanos;
+  if (origin?.freshnessNanos !== undefined && freshnessAt !== undefined)
+    node.freshnessNanos = origin.freshnessNanos;
+  node.createdBy = origin === undefined ? shownAuthor(written, UNNAMED) : createdBy;
+  if (supersededBy !== undefined) node.supersededBy = idOf(supersededBy);
+  node.conflicts = isCurrent ? open.filter((number) => number !== version).map(idOf) : [];
+  node.isCurrent = isCurrent;
+  node.isStale = isCurrent && freshnessAt !== undefined && freshnessAt < now;
+  if (lifecycle !== "active") node.lifecycle = lifecycle;
+  return node as GraphNode;
 }
+
+const NO_RIVALS: readonly number[] = [];
 
 /** A node without what a compact list leaves out; the flags are those of the whole node. */
 export function compactNode(node: GraphNode): CompactNode {
@@ -177,15 +182,16 @@ export function compactNode(node: GraphNode): CompactNode {
 }
 
 /** Content, summary and metadata, whatever the type. */
-function contentOf({
-  type,
-  data,
-}: Memory): Pick<GraphNode, "content" | "summary"> & { readonly metadata?: JsonObject } {
+function contentOf({ type, data }: Memory): {
+  readonly content: string;
+  readonly summary: string;
+  readonly metadata: JsonObject | undefined;
+} {
   const given = data as { readonly [field: string]: unknown };
   const { content, summary, metadata } = given;
   return {
     content: typeof content === "string" ? content : primaryText(type, data),
     summary: typeof summary === "string" ? summary : "",
-    ...(type === "note" && metadata !== undefined ? { metadata: metadata as JsonObject } : {}),
+    metadata: type === "note" ? (metadata as JsonObject | undefined) : undefined,
   };
 }

@@ -71,8 +71,11 @@ export function shownAuthor(
   const { createdBy, source, graphId } = written;
   if (createdBy === graphId) return "";
   if (source !== "agent") return createdBy;
-  const [, door, name] = /^(mcp(?::[^/]*)?)(?:\/(.*))?$/s.exec(createdBy) ?? [];
-  return door === undefined ? createdBy : (name ?? unnamed);
+  // The name that the door stamps, `mcp` or `mcp:client`, and below it whom the call named.
+  const slash = createdBy.indexOf("/");
+  const door = slash < 0 ? createdBy : createdBy.slice(0, slash);
+  if (door !== "mcp" && !door.startsWith("mcp:")) return createdBy;
+  return slash < 0 ? unnamed : createdBy.slice(slash + 1);
 }
 
 /** What a stale write under policy `manual` says; the node was written. */
