@@ -250,6 +250,25 @@ export class Reader {
     return shownOf(this.snapshot as KvNow, id, show);
   }
 
+  /** One row, at once: only where `isAtHand` says so. */
+  rowAt(key: Bytes): Bytes | undefined {
+    return (this.snapshot as KvNow).getNow(key);
+  }
+
+  /**
+   * What `show` makes of the record of an edge, at once: only where `isAtHand` says so. The record is lent to it, with
+   * the bytes that its ids are; `undefined` where it is erased.
+   */
+  showEdgeNow<T>(pointer: PartPointer, show: (edge: EdgeRecord) => T): T | undefined {
+    const { seq } = pointer;
+    const shown = (this.snapshot as KvNow).lookNow(passingJournalKey(seq), (entry) => {
+      const { record } = partAt(entry, pointer, edgeRecordWithin);
+      return { value: record === undefined ? undefined : show(record) };
+    });
+    if (shown === undefined) throw missingEntry(seq);
+    return shown.value;
+  }
+
   /** Whether memories of the position are to be had without waiting for anybody. */
   get isAtHand(): boolean {
     return this.live && this.snapshot.getNow !== undefined;

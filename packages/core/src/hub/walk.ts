@@ -33,6 +33,7 @@ import {
   type WalkedGraphs,
   type WalkPlan,
 } from "../links/breadth-first.js";
+import { plainWalk } from "../links/plain-walk.js";
 import { walkPlan } from "../links/walk.js";
 import { findMemory, isShown } from "../memory/read.js";
 import { type Access, OWNER } from "../scope/access.js";
@@ -141,6 +142,8 @@ async function walkFrom(
 ): Promise<HubTraversal> {
   const { access, far } = how;
   const { clamped } = how.plan;
+  const plain = await plainFrom(graphs, { graph, ref }, how);
+  if (plain !== undefined) return plain;
   const start = await graphs.start(graph, ref, access);
   const positions = (): HubTraversal["positions"] => Object.fromEntries(graphs.positions);
   // Whether something hidden has edges is nobody else's business.
@@ -155,6 +158,28 @@ async function walkFrom(
     truncated: walk.truncated,
     clamped,
     positions: positions(),
+  };
+}
+
+/** The walk as most are, where nothing has to be waited for; `undefined` for any other. */
+async function plainFrom(
+  graphs: HubGraphs,
+  { graph, ref }: { readonly graph: string; readonly ref: string },
+  how: { readonly plan: WalkPlan; readonly access: Access; readonly far: FarWalk },
+): Promise<HubTraversal | undefined> {
+  const { plan, access, far } = how;
+  if (access.kind !== "owner" || far.edgesOnly || !far.asGiven) return undefined;
+  const walk = await graphs.read(graph, (reader, engine) =>
+    plainWalk(reader, { graph, ref: parseRef(engine, ref, "id") }, plan),
+  );
+  if (walk === undefined) return undefined;
+  return {
+    hits: walk.hits.map(({ hop, memory }) => ({ graphId: graph, hop, memory })),
+    edges: walk.edges.map(({ edge, from, to }) => ({ graphId: graph, edge, from, to })),
+    dangling: [],
+    truncated: walk.truncated,
+    clamped: plan.clamped,
+    positions: Object.fromEntries(graphs.positions),
   };
 }
 

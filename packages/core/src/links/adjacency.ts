@@ -215,7 +215,10 @@ export async function edgeRecords(
 }
 
 /** Whether an edge holds at a time in the world. */
-export function isValidAt({ validFrom, validTo }: EdgeRecord, time: number): boolean {
+export function isValidAt(
+  { validFrom, validTo }: Pick<EdgeRecord, "validFrom" | "validTo">,
+  time: number,
+): boolean {
   return (
     (validFrom === undefined || validFrom <= time) && (validTo === undefined || time < validTo)
   );

@@ -37,7 +37,7 @@ import {
 /** Edges whose far ends are looked up together, at the least. */
 const CHUNK_EDGES = 64;
 /** Edges of one level whose records are read without asking whether any of them has an ordinal. */
-const FEW_EDGES = 128;
+export const FEW_EDGES = 128;
 
 /** How a walk goes, checked. */
 export interface WalkPlan {
