@@ -166,8 +166,9 @@ function numberUnder(row: Uint8Array, key: number): number {
   return value;
 }
 
-/** The kind of the entry, the last one first: most entries of a store are of one kind. */
+/** The kind of the entry, the last two first: most entries of a store are of one kind, and a walk meets two in turns. */
 let lastKind: EntryKind = "write";
+let kindBefore: EntryKind = "write";
 
 function kindUnder(row: Uint8Array): EntryKind | undefined {
   const length = next > 0 && row[next] === 1 ? (row[next + 1] ?? 0) - TEXT : -1;
@@ -175,8 +176,12 @@ function kindUnder(row: Uint8Array): EntryKind | undefined {
   const at = next + 2;
   next = at + length;
   if (isTextAt(row, at, length, lastKind)) return lastKind;
-  const kind = ENTRY_KINDS.find((one) => isTextAt(row, at, length, one));
-  if (kind !== undefined) lastKind = kind;
+  const kind = isTextAt(row, at, length, kindBefore)
+    ? kindBefore
+    : ENTRY_KINDS.find((one) => isTextAt(row, at, length, one));
+  if (kind === undefined) return undefined;
+  kindBefore = lastKind;
+  lastKind = kind;
   return kind;
 }
 
