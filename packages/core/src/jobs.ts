@@ -26,7 +26,7 @@ export interface JobsOptions {
   readonly intervalMs?: number;
   /** How long jobs wait before their first look, so that whoever opened the store goes first. */
   readonly firstLookMs?: number;
-  /** How long a look may be put off while calls come, each time; 0 by default. */
+  /** How long a look may be put off while calls come, each time, and the first one six times as long; 0 by default. */
   readonly giveWayMs?: number;
   /** How long a lease lasts without being renewed; 10,000 by default. */
   readonly leaseMs?: number;

@@ -32,7 +32,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** Loading what jobs need takes a tenth of the start of a process: the first caller goes before them. */
 const FIRST_LOOK_MS = 500;
 
-/** Callers who write in a row go before jobs for so long; then both go on, the jobs little by little. */
+/** Callers in a row go before jobs for so long, and after a start six times as long; then both go on, the jobs little by little. */
 const GIVE_WAY_MS = 5000;
 
 /** The same for a door that stays open: it also works for memories in the background. */

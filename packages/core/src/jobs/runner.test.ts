@@ -125,11 +125,13 @@ describe("giving way", () => {
     expect(job.runs).toBe(1);
   });
 
-  test("calls that never end put it off for as long as it was told, and no longer", async () => {
+  test("calls that never end put the first look off for six times as long as it was told, and no longer", async () => {
     const { job, runner, call } = await polite();
-    const calling = call(45, 50);
+    const calling = call(235, 50);
     runner.start();
     await calling;
+    expect(job.runs).toBe(0);
+    await call(10, 50);
     expect(job.runs).toBe(1);
   });
 

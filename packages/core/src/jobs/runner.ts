@@ -7,7 +7,8 @@
  * told to stop at once through its signal, and what it reports is not recorded. `stop` returns when
  * the run that was going on has ended, and gives the lease back. A store at rest is looked at and not
  * written: a lease is taken only when there is something to do. Where it is told to give way, a look waits for a
- * moment without calls, but no longer than it was told.
+ * moment without calls, but no longer than it was told; the first one for longer, because it is the longest piece: what a
+ * job needs is loaded, and what others left is caught up with.
  *
  * `hasWork` tells whoever may close the store whether that would interrupt something. It is known
  * without asking the store: by what the last look found, and by commits that came after it. Work that
@@ -37,7 +38,7 @@ export interface RunnerSettings {
   readonly intervalMs: number;
   /** How long to wait before the first look; not at all unless told. */
   readonly firstLookMs?: number;
-  /** How long a look may be put off while calls come; not at all unless told. */
+  /** How long a look may be put off while calls come, the first one six times as long; not at all unless told. */
   readonly giveWayMs?: number;
   /** How long a lease lasts without being renewed. */
   readonly leaseMs: number;
@@ -60,6 +61,8 @@ export interface RunnerParts {
 
 /** So long without a call, and callers are taken to have gone. */
 const QUIET_MS = 100;
+/** By how much longer the first look is put off while calls come. */
+const FIRST_LOOK_TIMES = 6;
 
 /** One job, running or not. */
 export class JobRunner {
@@ -116,9 +119,10 @@ export class JobRunner {
     let failures = 0;
     let outcome: "rest" | "more" | "failed" = "rest";
     const { firstLookMs = 0 } = this.#settings;
+    const { giveWayMs = 0 } = this.#settings;
     if (firstLookMs > 0) await this.#parts.pause(firstLookMs, stop);
-    while (!stop.aborted) {
-      if (outcome !== "more") await this.#giveWay(stop);
+    for (let mostMs = giveWayMs * FIRST_LOOK_TIMES; !stop.aborted; mostMs = giveWayMs) {
+      if (outcome !== "more") await this.#giveWay(stop, mostMs);
       if (stop.aborted) break;
       outcome = await this.#turn(stop);
       failures = outcome === "failed" ? failures + 1 : 0;
@@ -130,10 +134,9 @@ export class JobRunner {
   }
 
   /** Waits while calls come; work that has begun goes on without asking again. */
-  async #giveWay(stop: AbortSignal): Promise<void> {
-    const { giveWayMs = 0 } = this.#settings;
+  async #giveWay(stop: AbortSignal, mostMs: number): Promise<void> {
     const { calls = () => 0, pause } = this.#parts;
-    for (let waitedMs = 0; waitedMs < giveWayMs && !stop.aborted; waitedMs += QUIET_MS) {
+    for (let waitedMs = 0; waitedMs < mostMs && !stop.aborted; waitedMs += QUIET_MS) {
       const heard = this.#heard;
       this.#heard = calls();
       if (this.#heard === heard) return;
