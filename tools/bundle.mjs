@@ -16,6 +16,7 @@ const OUT = join(server, "dist", "bundle");
 /** The packages that are bundled. */
 const BUNDLED = [
   "@cortex-memory/core",
+  "@cortex-memory/embed",
   "@hono/node-server",
   "@modelcontextprotocol/core",
   "@modelcontextprotocol/server",
@@ -77,20 +78,55 @@ const lightChecker = {
   load: (id) => (id === "\0sdk-platform" ? SDK_PLATFORM : null),
 };
 
+/**
+ * The model of the embedder stays in its package, and is found from there.
+ * @type {import("rolldown").Plugin}
+ */
+const modelInItsPackage = {
+  name: "model-in-its-package",
+  transform: (code, id) =>
+    /[\\/]embed[\\/]dist[\\/]index\.js$/.test(id)
+      ? `import { createRequire as makeRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+${code.replaceAll(
+  "import.meta.url",
+  'pathToFileURL(makeRequire(import.meta.url).resolve("@cortex-memory/embed"))',
+)}`
+      : null,
+};
+
+/**
+ * A script that is run by `kept-code.ts` has no `import()` of its own: it is handed one. Of other packages a missing one is
+ * told by it in other words than by `require`.
+ * @type {import("rolldown").Plugin}
+ */
+const handedImport = {
+  name: "handed-import",
+  renderChunk: (code) =>
+    code.replace(/(?<![\w$.])import\(\s*(["'`][^"'`]+["'`])\s*\)/g, "importOutside($1)"),
+};
+
 rmSync(OUT, { recursive: true, force: true });
+// What was kept of the program before is good for nothing any more.
+rmSync(join(server, "node_modules", ".cache", "cortex"), { recursive: true, force: true });
 const build = await rolldown({
-  input: { main: join(server, "dist", "main.js") },
+  input: {
+    main: join(server, "dist", "main.js"),
+    "kept-code": join(server, "dist", "kept-code.js"),
+  },
   platform: "node",
   external: isExternal,
-  plugins: [lightChecker],
+  plugins: [lightChecker, modelInItsPackage, handedImport],
   logLevel: "warn",
 });
 const { output } = await build.write({
   dir: OUT,
-  format: "esm",
+  // What V8 compiles of a script can be kept, of a module it cannot: see `kept-code.ts`.
+  format: "cjs",
+  entryFileNames: "[name].cjs",
   // Names stay, so that a stack says where a fault was.
   minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
-  chunkFileNames: "[name]-[hash].js",
+  chunkFileNames: "[name]-[hash].cjs",
 });
 const modules = output.flatMap((one) => (one.type === "chunk" ? one.moduleIds : []));
 const head =

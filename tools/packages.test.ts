@@ -28,7 +28,7 @@ import { isLacking } from "../packages/core/src/testing/lacking.js";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const requireAll = process.env.CORTEX_REQUIRE_ALL === "1";
 const PACKAGES = ["core", "embed", "server"] as const;
-const isBuilt = existsSync(join(root, "packages/server/dist/bundle/main.js"));
+const isBuilt = existsSync(join(root, "packages/server/dist/bundle/main.cjs"));
 const UNBUILT = isLacking(isBuilt, "the packages need `npm run build` first");
 const NODES = (process.env.CORTEX_NODES ?? "").split(delimiter).filter((path) => path !== "");
 const NO_OTHERS = isLacking(NODES.length > 0, "CORTEX_NODES names no other releases of Node");
@@ -276,7 +276,7 @@ describe.skipIf(UNBUILT)("the packages as npm installs them", () => {
       expect(paths).toContain("README.md");
       expect(paths).toContain("dist/index.js");
       const known =
-        /^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|dist\/studio\/(index\.html|studio\/[\w-]+\.(css|svg))|model\/[\w-]+\.bin|dist\/bundle\/LICENCES\.txt|bin\/cortex\.js|README\.md|LICENSE|NOTICE|package\.json)$/;
+        /^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|dist\/studio\/(index\.html|studio\/[\w-]+\.(css|svg))|model\/[\w-]+\.bin|dist\/bundle\/(LICENCES\.txt|[\w-]+\.cjs)|bin\/(cortex\.js|package\.json)|README\.md|LICENSE|NOTICE|package\.json)$/;
       expect(paths.filter((path) => !known.test(path) || /\.test\./.test(path))).toEqual([]);
     }
   });

@@ -74,7 +74,7 @@ export const SERVER_LAYERS: readonly Layer[] = [
   layer("rows", ["operations/"]),
   layer("tables", ["operations.ts", "store-choice.ts", "memgraph/"]),
   layer("doors", ["cli/", "http/", "mcp/"]),
-  layer("start", ["index.ts", "main.ts"]),
+  layer("start", ["index.ts", "kept-code.ts", "main.ts"]),
 ].map((one, rank) => ({ ...one, rank }));
 
 /** An import of the server that its ranks would refuse. */
@@ -194,6 +194,7 @@ export const STARTED: Readonly<Record<string, string>> = {
   "packages/studio/src/main.tsx": "the page of the studio loads it",
   "packages/server/bin/cortex.js": "npm links it as the command",
   "packages/server/src/main.ts": "tools/bundle.mjs makes the command from it",
+  "packages/server/src/kept-code.ts": "the command starts the program by it",
   "packages/studio/src/graph/layout-worker.ts": "the layout of the studio starts it as a worker",
   "tools/run-programs.mjs": "`tools/docs-code.test.ts` starts it",
 };

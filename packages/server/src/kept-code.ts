@@ -1,0 +1,121 @@
+/**
+ * Runs the bundled program and keeps what V8 compiled of it, so that the next start has to read and not to compile.
+ * Compiling was a third of the time from the start of `cortex mcp` to its first answer. Node 20 keeps nothing by itself,
+ * and later releases do so at the end of a process alone, when V8 has dropped what only the start needed.
+ *
+ * Promise: what is kept is used for the same bytes of the program, the same V8 and the same flags, and where it is whole;
+ * otherwise the program is compiled as if there were nothing. Where nothing can be kept, nothing is said.
+ *
+ * What is kept is code that will run, so it lies beside the program: whoever may write there may change the program itself.
+ */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { cachedDataVersionTag } from "node:v8";
+import { Script } from "node:vm";
+import { crc32 } from "node:zlib";
+
+/** Where a program is, and where what was compiled of it is kept. */
+interface KeptProgram {
+  /** The folder of its chunks, in the form of CommonJS. */
+  readonly folder: string;
+  /** The chunk that starts it. */
+  readonly main: string;
+  readonly keptIn: string;
+  /** Starts that run about the same functions share what they keep: V8 compiles a function when it is first called. */
+  readonly kind: string;
+}
+
+/** A chunk that was compiled here, because nothing good was kept of it. */
+interface Compiled {
+  readonly script: Script;
+  readonly file: string;
+  readonly sourceSum: number;
+}
+
+/** Checksums of the chunk and of what is kept, before it. */
+const HEAD_BYTES = 8;
+
+/** After this time a process that stays has compiled what its start needs, and V8 has not dropped any of it yet. */
+const STARTED_MS = 2000;
+
+/** Runs a program. */
+export function runKept({ folder, main, keptIn, kind }: KeptProgram): void {
+  const outside = createRequire(join(folder, main));
+  const compiled: Compiled[] = [];
+  const modules = new Map<string, { readonly exports: object }>();
+  const tag = cachedDataVersionTag().toString(16);
+  const load = (chunk: string): object => {
+    const known = modules.get(chunk);
+    if (known !== undefined) return known.exports;
+    const module = { exports: {} };
+    modules.set(chunk, module);
+    const path = join(folder, chunk);
+    const run = compile(path, join(keptIn, `${chunk}-${kind}-${tag}`), compiled);
+    const require = (id: string): unknown =>
+      id.startsWith("./") ? load(id.slice(2)) : outside(id);
+    run(module.exports, require, importOutside, path, folder);
+    return module.exports;
+  };
+  const keepAll = (): void => keep(keptIn, compiled.splice(0));
+  process.once("exit", keepAll);
+  setTimeout(keepAll, STARTED_MS).unref();
+  load(main);
+}
+
+/** A script made here cannot import: Node would call that an experiment, and say so. */
+const importOutside = (id: string): Promise<unknown> => import(id);
+
+/** A chunk as a function of what it takes from outside; `tools/bundle.mjs` writes chunks so. */
+type ChunkFunction = (
+  exports: object,
+  require: (id: string) => unknown,
+  importing: typeof importOutside,
+  path: string,
+  folder: string,
+) => void;
+
+function compile(path: string, file: string, compiled: Compiled[]): ChunkFunction {
+  const bytes = readFileSync(path);
+  const sourceSum = crc32(bytes);
+  const cachedData = keptCode(file, sourceSum);
+  const source = `(function(exports,require,importOutside,__filename,__dirname){${bytes.toString()}\n})`;
+  const script = new Script(source, {
+    filename: path,
+    ...(cachedData === undefined ? {} : { cachedData }),
+  });
+  if (script.cachedDataRejected !== false) compiled.push({ script, file, sourceSum });
+  return script.runInThisContext() as ChunkFunction;
+}
+
+/** What is kept of a chunk; nothing unless all of it is there and it is of these bytes. */
+function keptCode(file: string, sourceSum: number): Buffer | undefined {
+  let all: Buffer;
+  try {
+    all = readFileSync(file);
+  } catch {
+    return undefined;
+  }
+  if (all.length <= HEAD_BYTES || all.readUInt32LE(0) !== sourceSum) return undefined;
+  const code = all.subarray(HEAD_BYTES);
+  return crc32(code) === all.readUInt32LE(4) ? code : undefined;
+}
+
+/** Keeps what was compiled, whole or not at all; another process may do the same at the same time. */
+function keep(folder: string, compiled: readonly Compiled[]): void {
+  if (compiled.length === 0) return;
+  try {
+    mkdirSync(folder, { recursive: true });
+    for (const { script, file, sourceSum } of compiled) {
+      const code = script.createCachedData();
+      const head = Buffer.alloc(HEAD_BYTES);
+      head.writeUInt32LE(sourceSum, 0);
+      head.writeUInt32LE(crc32(code), 4);
+      const unfinished = `${file}.${process.pid}`;
+      writeFileSync(unfinished, Buffer.concat([head, code]));
+      renameSync(unfinished, file);
+    }
+  } catch {
+    // A folder that is not ours to write, or a full disk: the next start compiles again.
+  }
+}
