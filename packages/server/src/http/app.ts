@@ -24,7 +24,7 @@ import {
 import { addOwnRoutes } from "./own-routes.js";
 import { type Door, perform } from "./perform.js";
 import { commonHeaders, HttpFailure, problemResponse, type Seen } from "./respond.js";
-import { nearestPath, pathsOf, routesOf } from "./routes.js";
+import { nearestPath, pathsOf, type Route, routesOf } from "./routes.js";
 
 /** What a server is made of. */
 export interface AppOptions extends Omit<Door, "streams" | "replays"> {
@@ -50,8 +50,10 @@ export interface App {
 }
 
 /** What a route is given beside its request. */
-interface Bound extends Partial<HttpBindings> {
+interface Bound {
   readonly seen: Seen;
+  readonly incoming?: HttpBindings["incoming"] | undefined;
+  readonly outgoing?: HttpBindings["outgoing"] | undefined;
 }
 
 /** The same, as the router's types want it. */
@@ -68,11 +70,12 @@ export function makeApp(made: AppOptions): App {
   const { write, clock, slowMs } = { write: made.writeLog, clock: made.clock, ...options };
   const { log, flush, slow } = makeRequestLog({ write, clock, slowMs });
   const mcp = mcpRoute(made, replays);
+  const answerOperation = makeOperations({ ...made, streams, replays });
   const answer = makeAnswer(
     made,
-    makeGate(options, state, { nowMs, paths: scopePaths(made) }),
+    { gate: makeGate(options, state, { nowMs, paths: scopePaths(made) }), answerOperation },
     (hono) => {
-      addRoutes(hono, made, { ...made, streams, replays });
+      addRoutes(hono, made, answerOperation);
       addMcp(hono, made, mcp);
       addMemgraphRoutes(hono, made, { hub, streams });
       addOwnRoutes(hono, made, {
@@ -89,7 +92,7 @@ export function makeApp(made: AppOptions): App {
     log({ requestId, method, operation, status, ms, code, fault, plan });
   };
   return {
-    async fetch(request, bindings = {}) {
+    async fetch(request, { incoming, outgoing } = {}) {
       const fromMs = nowMs();
       const seen: Seen = {
         requestId: requestId(request.headers.get(REQUEST_ID_HEADER)),
@@ -97,7 +100,7 @@ export function makeApp(made: AppOptions): App {
       };
       state.inFlight += 1;
       try {
-        const response = await answer(request, { ...bindings, seen });
+        const response = await answer(request, { seen, incoming, outgoing });
         const { status } = response;
         const method = methodName(request.method);
         if (seen.ends === undefined) finish(seen, method, status, fromMs);
@@ -138,12 +141,16 @@ function scopePaths({ operations }: AppOptions): ScopePaths {
 
 type Answer = (request: Request, bound: Bound) => Response | Promise<Response>;
 
-/** The router with the gate before it. */
+/**
+ * The router with the gate before it. An operation of the server's own actor is found by its path alone, without the
+ * router: most requests are for one of those.
+ */
 function makeAnswer(
-  { options }: AppOptions,
-  gate: Gate,
+  { options, operations, actor }: AppOptions,
+  { gate, answerOperation }: { readonly gate: Gate; readonly answerOperation: OperationAnswer },
   addAll: (hono: Hono<Env>) => void,
 ): Answer {
+  const direct = new Map(routesOf(operations).map((route) => [pathsOf(route)[0], route]));
   const hono = new Hono<Env>();
   addFailures(hono);
   const isShared = options.corsOrigins.length > 0;
@@ -151,8 +158,13 @@ function makeAnswer(
   addAll(hono);
   return (request, bound) => {
     try {
-      if (!isShared) gate(request, bound);
-      return hono.fetch(request, bound);
+      if (isShared) return hono.fetch(request, bound);
+      const route = direct.get(gate(request, bound));
+      const isDirect = route?.methods.some((method) => method === request.method) === true;
+      if (!isDirect || route === undefined) return hono.fetch(request, bound);
+      return answerOperation(route, actor, { request, bound }).catch((error: unknown) =>
+        problemResponse(bound.seen, error),
+      );
     } catch (error) {
       return problemResponse(bound.seen, error);
     }
@@ -261,17 +273,23 @@ function hasRoute(hono: Hono<Env>, method: string, path: string): boolean {
   return handlers.some(([[, route]]) => route.method !== "ALL");
 }
 
+/** Answers a request for an operation; rejects with what went wrong. */
+type OperationAnswer = (
+  route: Route,
+  actor: string,
+  asked: { readonly request: Request; readonly bound: Bound },
+) => Promise<Response>;
+
+function makeOperations(door: Door): OperationAnswer {
+  return (route, actor, { request, bound: { seen, outgoing } }) =>
+    perform(door, { route, actor, request, seen, breakOff: () => outgoing?.destroy() });
+}
+
 /** The table of operations. */
-function addRoutes(hono: Hono<Env>, made: AppOptions, door: Door): void {
+function addRoutes(hono: Hono<Env>, made: AppOptions, answerOperation: OperationAnswer): void {
   for (const route of routesOf(made.operations)) {
     const answer = (c: Context<Env>, actor: string): Promise<Response> =>
-      perform(door, {
-        route,
-        actor,
-        request: c.req.raw,
-        seen: c.env.seen,
-        breakOff: () => c.env.outgoing?.destroy(),
-      });
+      answerOperation(route, actor, { request: c.req.raw, bound: c.env });
     const [own, any] = pathsOf(route);
     hono.on([...route.methods], own, (c) => answer(c, made.actor));
     hono.on([...route.methods], any, (c) => answer(c, c.req.param("actor") ?? ""));

@@ -61,8 +61,13 @@ export interface State {
   isStopping: boolean;
 }
 
-/** Decides whether a request reaches its route; throws the refusal when not. */
-export type Gate = (request: Request, bindings: Partial<HttpBindings>) => void;
+/** Decides whether a request reaches its route, and gives its path; throws the refusal when not. */
+export type Gate = (request: Request, bindings: Incoming) => string;
+
+/** What came in, where it came through a socket. */
+interface Incoming {
+  readonly incoming?: HttpBindings["incoming"] | undefined;
+}
 
 /** Everything that is decided before a route is asked. */
 export function makeGate(
@@ -91,6 +96,7 @@ export function makeGate(
       const message = `expected at most ${options.ratePerSecond} requests a second`;
       throw new HttpFailure("tooMany", message, { "Retry-After": String(seconds) });
     }
+    return path;
   };
 }
 
@@ -300,7 +306,8 @@ const SPEAKS_AS = "Cortex-Speaks-As";
 
 /** The token of a request, whatever it is for. */
 function bearerOf(request: Request): string | undefined {
-  const header = request.headers.get("authorization") ?? "";
+  const header = request.headers.get("authorization");
+  if (header === null) return undefined;
   return /^bearer +([\x21-\x7e]+)$/i.exec(header)?.[1];
 }
 

@@ -1,4 +1,5 @@
 /** Counts, and the text that a collector reads. */
+import type { ReadPlan } from "@cortex-memory/core/contract";
 import { expect, test } from "vitest";
 import { makeMetrics, makeRequestLog } from "./metrics.js";
 
@@ -51,4 +52,36 @@ test("a line of the log tells a fault without its message", async () => {
   expect(first?.fault).toMatch(/^TypeError \| at /);
   expect(text).not.toContain("secret");
   expect(second).toMatchObject({ level: "warn", slow: true, ms: 100 });
+});
+
+test("a line of the log is what JSON would write of the same members, in the same order", () => {
+  let text = "";
+  const write = (more: string): void => {
+    text += more;
+  };
+  const { log, flush } = makeRequestLog({ write, clock: () => 5, slowMs: 100 });
+  const head = { time: "1970-01-01T00:00:00.005Z" };
+  const line = { requestId: "a.b_c-1", method: "GET", operation: "memgraph.getNode", status: 200 };
+  const plan = { path: 'by "tag"', read: 3 } as unknown as ReadPlan;
+  const lines = [
+    [
+      { ...line, ms: 0.123 },
+      { ...head, level: "info", ...line, ms: 0.12 },
+    ],
+    [
+      { ...line, status: 404, ms: 1e-9, code: "ERR_NOT_FOUND", plan },
+      { ...head, level: "info", ...line, status: 404, code: "ERR_NOT_FOUND", ms: 0 },
+    ],
+    [
+      { ...line, ms: 12_345.678, plan },
+      { ...head, level: "warn", ...line, ms: 12_345.68, slow: true, plan },
+    ],
+    [
+      { ...line, status: 500, ms: 2, code: "INTERNAL", fault: 'a "text"' },
+      { ...head, level: "error", ...line, status: 500, code: "INTERNAL", ms: 2, fault: "string" },
+    ],
+  ] as const;
+  for (const [told] of lines) log(told);
+  flush();
+  expect(text).toBe(lines.map(([, shown]) => `${JSON.stringify(shown)}\n`).join(""));
 });

@@ -33,6 +33,7 @@ import {
 } from "./respond.js";
 import {
   type Input,
+  parametersIn,
   parseJsonBody,
   type Route,
   readBytes,
@@ -72,7 +73,7 @@ export async function perform(door: Door, asked: Asked): Promise<Response> {
   if (presented !== undefined && isOwnersAlone(route)) {
     throw new HttpFailure("unauthenticated", `${route.operation.name}: a scope does not open it`);
   }
-  const called: Called = { ...asked, ...(presented === undefined ? {} : { presented }) };
+  const called: Called = presented === undefined ? asked : { ...asked, presented };
   if (route.file !== undefined) return sendFile(door, called);
   const { stream } = route.operation;
   if (stream !== undefined) {
@@ -84,11 +85,14 @@ export async function perform(door: Door, asked: Asked): Promise<Response> {
       }),
     );
   }
-  const answer = await run(door, called, NO_FILES).catch((error: unknown) => {
+  let answer: unknown;
+  try {
+    answer = await run(door, called, NO_FILES);
+  } catch (error) {
     const isCondition = request.headers.get("if-match") !== null;
     if (isCondition && isCortexError(error, "ERR_CONFLICT")) throw preconditionFailure(error);
     throw error;
-  });
+  }
   const body = JSON.stringify(answer);
   const headers = headersFor(asked, answer, body);
   const { ETag: tag } = headers;
@@ -117,7 +121,7 @@ function isOwnersAlone({ operation }: Route): boolean {
 
 function inputOf({ route, request }: Asked, bytes: Uint8Array): Input {
   const at = request.url.indexOf("?");
-  const parameters = new URLSearchParams(at < 0 ? "" : request.url.slice(at + 1));
+  const parameters = parametersIn(at < 0 ? "" : request.url.slice(at + 1));
   if (isGet(request)) return readParameters(route, parameters);
   if (parameters.size > 0) {
     throw new HttpFailure("malformed", "parameters: expected none beside a body");
@@ -133,7 +137,7 @@ function inputOf({ route, request }: Asked, bytes: Uint8Array): Input {
 }
 
 /** Reads the input and runs the operation; `more` is what the door adds to the input. */
-async function run(door: Door, called: Called, files: Files, more: Input = {}): Promise<unknown> {
+async function run(door: Door, called: Called, files: Files, more?: Input): Promise<unknown> {
   const { route, actor, request, presented } = called;
   const { operation } = route;
   if (presented !== undefined) {
@@ -146,7 +150,8 @@ async function run(door: Door, called: Called, files: Files, more: Input = {}): 
   // Whoever bears nothing may be anybody.
   const isStranger = operation.name === POST_SCOPE && request.headers.get("authorization") === null;
   const limitBytes = Math.min(door.bodyLimitBytes, isStranger ? STRANGER_BYTES : Infinity);
-  const input = { ...(await sentInput(called, limitBytes)), ...more };
+  const sent = isGet(request) ? inputOf(called, NO_BODY) : await sentInput(called, limitBytes);
+  const input = more === undefined ? sent : { ...sent, ...more };
   await endOfTurn();
   if (operation.name === POST_SCOPE) return runPosting(door, called, input, files);
   const access = accessOf(request);
@@ -192,10 +197,10 @@ function contextOf(door: Door, { actor, seen }: Asked, files: Files, access: Acc
 function headersFor({ route, request }: Asked, answer: unknown, body: string): PlainHeaders {
   const tag = route.operation.kind === "read" ? tagOf(answer, body) : memoryTag(answer);
   const next = nextPage(request, answer);
-  return {
-    ...(tag === undefined ? {} : { ETag: tag }),
-    ...(next === undefined ? {} : { Link: `<${next}>; rel="next"` }),
-  };
+  const headers: Record<string, string> = {};
+  if (tag !== undefined) headers.ETag = tag;
+  if (next !== undefined) headers.Link = `<${next}>; rel="next"`;
+  return headers;
 }
 
 /** The address of the next page, where a list was asked for by parameters and goes on. */

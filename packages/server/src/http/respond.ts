@@ -63,20 +63,24 @@ export function commonHeaders({ requestId }: Seen, more: PlainHeaders = {}): Pla
 }
 
 /** A JSON text as a response, compressed where it is large and the caller takes that. */
-export async function jsonResponse(
+export function jsonResponse(
   seen: Seen,
   request: Request,
   text: string,
   headers: PlainHeaders = {},
-): Promise<Response> {
+): Response | Promise<Response> {
   const all = commonHeaders(seen, { "Content-Type": "application/json", ...headers });
   if (text.length < GZIP_BYTES_MIN) return new Response(text, { headers: all });
+  return largeResponse(request, text, all);
+}
+
+async function largeResponse(request: Request, text: string, all: PlainHeaders): Promise<Response> {
   const varied: PlainHeaders = { ...all, Vary: "Accept-Encoding" };
   if (!takesGzip(request.headers.get("accept-encoding"))) {
     return new Response(text, { headers: varied });
   }
   // Other bytes are another representation: the tag may only promise that they mean the same.
-  const { ETag: tag } = headers;
+  const { ETag: tag } = all;
   const weak: PlainHeaders = tag === undefined ? {} : { ETag: tag.replace(/^(?!W\/)/, "W/") };
   return new Response(await compress(text), {
     headers: { ...varied, ...weak, "Content-Encoding": "gzip" },

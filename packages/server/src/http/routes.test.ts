@@ -1,7 +1,8 @@
-/** A path that is nearly right is met with the one that is. */
+/** A path that is nearly right is met with the one that is, and parameters are read as the web standard does. */
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { OPERATIONS } from "../operations.js";
-import { nearestPath, pathsOf, routesOf } from "./routes.js";
+import { nearestPath, parametersIn, pathsOf, routesOf } from "./routes.js";
 
 const PATHS = ["*", "/healthz", ...routesOf(OPERATIONS).flatMap(pathsOf)];
 
@@ -28,4 +29,17 @@ test("every path is found again with a letter left out, doubled, or another one"
 test("what is near nothing is not guessed at", () => {
   expect(nearestPath("/wp-login.php", PATHS)).toBeUndefined();
   expect(nearestPath(`/v1/${"recall".repeat(100)}`, PATHS)).toBeUndefined();
+});
+
+test("parameters are those of the web standard, in the order in which they came", () => {
+  const letters = fc.constantFrom(...("aAb09_.~:,@/-&&==?%+# é;%20%3D".match(/%20|%3D|./gu) ?? []));
+  const query = fc.array(letters, { maxLength: 14 }).map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(query, (text) => {
+      const standard = new URLSearchParams(text);
+      const names = [...new Set(standard.keys())];
+      expect([...parametersIn(text)]).toEqual(names.map((name) => [name, standard.getAll(name)]));
+    }),
+    { numRuns: 2000, seed: 11 },
+  );
 });

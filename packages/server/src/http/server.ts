@@ -56,9 +56,7 @@ export async function startServer(made: AppOptions): Promise<RunningServer> {
       });
       // Not the time that an answer takes to be made: only bytes that nobody fetches count.
       outgoing.setTimeout(requestTimeoutMs);
-      outgoing.on("timeout", (socket: Socket) => {
-        if (socket.writableLength > 0) socket.destroy();
-      });
+      outgoing.on("timeout", endStalled);
       if (closing !== undefined) outgoing.setHeader("Connection", "close");
       void listener(incoming, outgoing);
     },
@@ -75,6 +73,10 @@ export async function startServer(made: AppOptions): Promise<RunningServer> {
       return closing;
     },
   };
+}
+
+function endStalled(socket: Socket): void {
+  if (socket.writableLength > 0) socket.destroy();
 }
 
 async function listen(server: Server, host: string, port: number): Promise<void> {

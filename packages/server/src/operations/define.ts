@@ -339,6 +339,7 @@ function absentMemory({ id }: Readonly<Record<string, unknown>>): string {
 /** What a verb takes from its door and never from a request. */
 function localsOf({ local }: Verb, { access, onProgress, onPlan }: CallContext): object {
   const names: readonly string[] = local;
+  if (names.length === 0) return { access };
   return {
     access,
     ...(names.includes("onProgress") ? { onProgress } : {}),
