@@ -43,19 +43,22 @@ const STARTED_MS = 2000;
 export function runKept({ folder, main, keptIn, kind }: KeptProgram): void {
   const outside = createRequire(join(folder, main));
   const compiled: Compiled[] = [];
-  const modules = new Map<string, { readonly exports: object }>();
+  const modules = new Map<string, object>();
   const tag = cachedDataVersionTag().toString(16);
   const load = (chunk: string): object => {
     const known = modules.get(chunk);
-    if (known !== undefined) return known.exports;
-    const module = { exports: {} };
-    modules.set(chunk, module);
+    if (known !== undefined) return known;
+    const exports = {};
+    // A chunk exports hundreds of getters. In an object by itself V8 looks each of them up in a table, at every call from one
+    // chunk into another; those of a prototype it compiles into the caller.
+    const seen: object = Object.create(exports);
+    modules.set(chunk, seen);
     const path = join(folder, chunk);
     const run = compile(path, join(keptIn, `${chunk}-${kind}-${tag}`), compiled);
     const require = (id: string): unknown =>
       id.startsWith("./") ? load(id.slice(2)) : outside(id);
-    run(module.exports, require, importOutside, path, folder);
-    return module.exports;
+    run(exports, require, importOutside, path, folder);
+    return seen;
   };
   const keepAll = (): void => keep(keptIn, compiled.splice(0));
   process.once("exit", keepAll);
