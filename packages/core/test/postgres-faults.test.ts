@@ -11,6 +11,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cortex, open, openHub } from "../src/index.js";
+import { HEAD_KEY, isStateGone } from "../src/kv/kv.js";
 import { openPostgresKv, postgresCounts } from "../src/kv/postgres-backend.js";
 import { postgresError } from "../src/kv/postgres-wire.js";
 import { hubIn } from "../src/testing/fixtures.js";
@@ -327,6 +328,46 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
     await kv.close();
     await near.close();
     proxy.stop();
+  });
+
+  test("a get holds no transaction, and one that has to read on sees one state", async () => {
+    const location = `${hubIn(server.url)}&partitions=2&pool=3`;
+    await using memory = await open(location, { actor: "ada" });
+    const { id } = await memory.write({ type: "note", text: "first" });
+    expect(await memory.get(id)).toMatchObject({ text: "first" });
+    const inside = "FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'";
+    await expect.poll(() => server.psql(`SELECT count(*) ${inside}`)).toBe("0");
+    const kv = await openPostgresKv(location, "ada", { create: false });
+    const brief = await kv.snapshot({ brief: true });
+    const range = { gte: new Uint8Array([1]), lt: new Uint8Array([2]), limit: 9 };
+    const [head] = await brief.getMany([HEAD_KEY]);
+    expect(server.psql(`SELECT count(*) ${inside}`)).toBe("0");
+    expect(await brief.getMany([HEAD_KEY])).toEqual([head]);
+    expect((await brief.ranges([range]))[0]).toHaveLength(2);
+    const late = await kv.snapshot({ brief: true });
+    await late.getMany([HEAD_KEY]);
+    await memory.update(id, { text: "second" });
+    // The one that has begun a transaction goes on in it; the other has nothing to go on in.
+    expect((await brief.ranges([{ ...range, limit: 10 }]))[0]).toHaveLength(2);
+    const gone = await late.ranges([range]).catch((error: unknown) => error);
+    expect(isStateGone(gone)).toBe(true);
+    brief.close();
+    late.close();
+    await kv.close();
+    // A process that has never met the memory reads twice, beside a writer that never rests.
+    await using reader = await open(`${location}&retry=0`, { actor: "ada" });
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => memory.write({ type: "note", text: `note ${at}` })),
+    );
+    let isDone = false;
+    const writing = (async () => {
+      while (!isDone) await memory.update(id, { text: `at ${performance.now()}` });
+    })();
+    for (const [at, written] of ids.entries()) {
+      expect(await reader.get(written.id)).toMatchObject({ text: `note ${at}` });
+    }
+    isDone = true;
+    await writing;
   });
 
   test("a server killed while writers run: what was acknowledged is there, once and in order", async () => {

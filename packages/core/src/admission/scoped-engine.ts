@@ -84,7 +84,8 @@ function viewOf(store: Kv, access: Access): SeenView {
 /** Storage whose snapshots hold what the caller may see, and nothing else. */
 function hidingKv(kv: Kv, access: Access, store: Kv): Kv {
   const snapshot = async (options?: KvSnapshotOptions): Promise<KvSnapshot> => {
-    const whole = await kv.snapshot(options);
+    // What the caller sees is read as well: no call is brief.
+    const whole = await kv.snapshot({ ...options, brief: false });
     try {
       const seen = await viewOf(store, access).at(whole);
       // A snapshot older than what is known already is looked through by itself.

@@ -6,8 +6,8 @@ import { describe, expect, test } from "vitest";
 import { parseUlid, ulidText } from "../codec/ulid.js";
 import { isCortexError } from "../errors.js";
 import { idKey, journalKey, KEYSPACE, keyString, TIME_STRIDE } from "../kv/keyspace.js";
-import type { Bytes, Kv } from "../kv/kv.js";
-import { HEAD_KEY } from "../kv/kv.js";
+import type { Bytes, Kv, KvSnapshotOptions } from "../kv/kv.js";
+import { HEAD_KEY, stateGone } from "../kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
 import { open } from "../open.js";
 import { type CountedStore, openCountedStore, TEST_EPOCH_MS } from "../testing/fixtures.js";
@@ -278,6 +278,38 @@ describe("a store that is not as it should be", () => {
     });
     const past = await Reader.with(kv, 1, async ({ seq }) => seq).catch((error: unknown) => error);
     expect(past).toMatchObject({ code: "ERR_JOURNAL_GAP", details: { seq: 1 } });
+  });
+
+  test("a brief read whose state has gone is done once more, and no other failure is", async () => {
+    await using store = await openCountedStore();
+    const { id } = await store.memory.write({ type: "note", text: "a" });
+    const key = idKey("memory", bytesOf(id));
+    const options: (KvSnapshotOptions | undefined)[] = [];
+    let failure: Error = stateGone("the state has gone");
+    const kv: Pick<Kv, "snapshot"> = {
+      async snapshot(given) {
+        options.push(given);
+        const inner = await store.calls.snapshot(given);
+        if (given?.brief !== true) return inner;
+        const getMany = async (keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> => {
+          if (keys.some((one) => one[0] === KEYSPACE.journal.byte)) throw failure;
+          return inner.getMany(keys);
+        };
+        return { getMany, ranges: (ranges) => inner.ranges(ranges), close: () => inner.close() };
+      },
+    };
+    const entry = async (reader: Reader): Promise<boolean> => {
+      expect(reader.first).toHaveLength(2);
+      return (await reader.getMany([journalKey(1)]))[0] !== undefined;
+    };
+    const nothing = async (reader: Reader): Promise<boolean> => reader.first[0] !== undefined;
+    expect(await Reader.brief(kv, undefined, nothing, [key])).toBe(true);
+    expect(options).toEqual([{ brief: true }]);
+    expect(await Reader.brief(kv, undefined, entry, [key])).toBe(true);
+    expect(options).toEqual([{ brief: true }, { brief: true }, undefined]);
+    failure = new Error("another failure");
+    await expect(Reader.brief(kv, undefined, entry, [key])).rejects.toThrow("another failure");
+    expect(store.calls.counts().openSnapshots).toBe(0);
   });
 
   test("whatever a reader is used for, its snapshot is given back once", async () => {

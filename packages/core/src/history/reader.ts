@@ -24,6 +24,7 @@ import {
 import {
   type Bytes,
   HEAD_KEY,
+  isStateGone,
   type Kv,
   type KvNow,
   type KvRange,
@@ -69,6 +70,8 @@ export function bodyOf(read: Read<MemoryRecord>): Version {
   return version;
 }
 
+const BRIEF = { brief: true } as const;
+
 /** See the file header. */
 export class Reader {
   readonly snapshot: KvSnapshot;
@@ -106,7 +109,34 @@ export class Reader {
     firstKeys: readonly Bytes[] = [],
     soon?: () => KvSoon,
   ): Promise<T> {
-    const snapshot = await kv.snapshot();
+    return await Reader.#over(await kv.snapshot(), asOf, use, firstKeys, soon);
+  }
+
+  /**
+   * The same for a `use` that mostly wants `firstKeys` and nothing else, or what comes along with them: it is called once
+   * more where it reads on and the storage has not held what was read first.
+   */
+  static async brief<T>(
+    kv: Pick<Kv, "snapshot">,
+    asOf: AsOf | undefined,
+    use: (reader: Reader) => Promise<T>,
+    firstKeys: readonly Bytes[],
+  ): Promise<T> {
+    try {
+      return await Reader.#over(await kv.snapshot(BRIEF), asOf, use, firstKeys);
+    } catch (error) {
+      if (!isStateGone(error)) throw error;
+    }
+    return await Reader.with(kv, asOf, use, firstKeys);
+  }
+
+  static async #over<T>(
+    snapshot: KvSnapshot,
+    asOf: AsOf | undefined,
+    use: (reader: Reader) => Promise<T>,
+    firstKeys: readonly Bytes[],
+    soon?: () => KvSoon,
+  ): Promise<T> {
     try {
       if (soon !== undefined) snapshot.soon?.(soon());
       const first = await snapshot.getMany([...firstKeys, HEAD_KEY]);

@@ -96,6 +96,11 @@ export interface KvSnapshotOptions {
   /** For work that takes long, an export: forgotten when it is idle, not when it is old. */
   readonly untilIdle?: boolean;
   /**
+   * Most likely one read is all there is. Storage that has to do something to hold a state may leave it, and look at a second
+   * read whether the state is still there: where it is not, that read fails with `stateGone`.
+   */
+  readonly brief?: boolean;
+  /**
    * Is shown every row of the journal (keys that begin with 0x01) before it is given out, and throws to
    * refuse it; rows of which the keys alone were asked for are not shown. Called at once, not in a turn
    * of its own: a wrapper around each read would cost a `get` a tenth.
@@ -137,6 +142,20 @@ export function showFound(
     const value = values[at];
     if (value !== undefined && key?.[0] === JOURNAL_KEY_BYTE) onEntry(key, value);
   }
+}
+
+const GONE = new WeakSet<object>();
+
+/** The failure of a snapshot whose state could not be held. Nothing was written: whoever only reads may begin anew. */
+export function stateGone(message: string): CortexError {
+  const error = new CortexError("ERR_UNREACHABLE", message);
+  GONE.add(error);
+  return error;
+}
+
+/** Whether a failure is that one. */
+export function isStateGone(error: unknown): boolean {
+  return error instanceof CortexError && GONE.has(error);
 }
 
 /** Rows that will be read soon. */

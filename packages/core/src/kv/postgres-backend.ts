@@ -136,6 +136,7 @@ class PostgresKv implements Kv {
       siblings: this.#snapshots,
       // Whoever reads everything comes back to nothing.
       keeps: options.untilIdle !== true,
+      isBrief: options.brief === true,
       onEntry: options.onEntry,
     });
   }

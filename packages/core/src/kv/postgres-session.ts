@@ -153,8 +153,8 @@ export class PostgresPool {
   #prepared: Promise<void> | undefined;
   /** Behind a pooler settings go with each transaction. */
   #localSettings = false;
-  /** Whether the settings of a connection are such that a statement by itself is a transaction of ours. */
-  #mayBeAlone = true;
+  /** Whether connections took the settings that they are told once. */
+  #isSettled = true;
   /** Statements that each connection knows by name. */
   readonly #names = new WeakMap<PoolClient, Map<string, string>>();
   readonly #unended = new Unended();
@@ -228,7 +228,7 @@ export class PostgresPool {
   /** Settings of a connection that stays ours; a server that knows no such settings goes on as is. */
   #settle(client: Pick<PoolClient, "query">): void {
     client.query(CONNECTION_SETTINGS).catch(() => {
-      this.#mayBeAlone = false;
+      this.#isSettled = false;
     });
   }
 
@@ -266,6 +266,11 @@ export class PostgresPool {
       most: this.address.connections,
       ...this.tally,
     };
+  }
+
+  /** Whether a statement by itself is a transaction with the settings of ours. */
+  get mayBeAlone(): boolean {
+    return this.#isSettled && this.#prepares;
   }
 
   /** A connection; waits for one while all are in use. */
@@ -326,7 +331,7 @@ export class PostgresPool {
       const session = await this.acquire();
       try {
         const isOne = statements.length === 1 && more.length === 0;
-        if (isOne && this.#mayBeAlone && this.#prepares) return await session.run(statements);
+        if (isOne && this.mayBeAlone) return await session.run(statements);
         const opening = this.opening(BEGIN_WRITE, more);
         const answers = await session.run([...opening, ...statements, COMMIT]);
         return answers.slice(opening.length, -1);
@@ -351,10 +356,8 @@ export class PostgresPool {
     const session = await this.acquire();
     try {
       const [found] = await session.run([HAS_VERSION]);
-      if (numberAt(found) > 0) {
-        const [version] = await session.run([READ_VERSION]);
-        if (isCurrent(numberAt(version), this.address)) return;
-      }
+      const [version] = numberAt(found) > 0 ? await session.run([READ_VERSION]) : [];
+      if (isCurrent(numberAt(version), this.address)) return;
       const [readOnly] = await session.run([IS_READ_ONLY]);
       if (readOnly?.[0]?.[0] === true) throw readOnlyServer(this.address);
       if (!create) throw noTables(this.address);

@@ -3,7 +3,8 @@
  * one message for everything that is asked at one moment.
  *
  * Promises: nothing goes over the wire before the first read, whose message also starts the
- * transaction and reads the head row. What was named as wanted soon travels along, and what was read
+ * transaction and reads the head row. The first read of a brief snapshot is one statement without a transaction, which
+ * sees one state all the same; a second one starts it, and holds only if that state is still the store's. What was named as wanted soon travels along, and what was read
  * is kept for as long as the snapshot lasts, up to some megabytes: no row is asked for twice. A broken connection is
  * replaced, and the read goes on if the head row says that nothing was changed since the first one; if something was, the
  * snapshot is lost with its connection, because no other one could see the same state.
@@ -23,6 +24,7 @@ import {
   sameBytes,
   showEntries,
   showFound,
+  stateGone,
 } from "./kv.js";
 import type { PostgresPool, Session } from "./postgres-session.js";
 import * as sql from "./postgres-tables.js";
@@ -76,6 +78,9 @@ const KEPT_BYTES = 4 * 1024 * 1024;
 /** What a kept row takes beside its bytes, about. */
 const KEPT_OVERHEAD = 100;
 
+/** The head row as it is read: 0, its bytes, generation, stamp. */
+type HeadCells = Answer[number];
+
 /** What a snapshot knows of its store. */
 interface SnapshotOwner {
   readonly isOpen: () => boolean;
@@ -85,6 +90,8 @@ interface SnapshotOwner {
   readonly siblings: Set<PostgresSnapshot>;
   /** Whether rows are kept to be given out again. */
   readonly keeps: boolean;
+  /** Whether most likely nothing is read after the first time. */
+  readonly isBrief: boolean;
   readonly onEntry: OnEntry | undefined;
 }
 
@@ -260,8 +267,11 @@ export class PostgresSnapshot implements KvSnapshot {
     const patience = new Patience(this.#pool.address.retryMs);
     for (;;) {
       try {
-        if (this.#session === undefined) return await this.#begin(wanted);
-        return await this.#send(this.#session, [], wanted, this.#generation ?? 0);
+        if (this.#session !== undefined) return await this.#readOn(this.#session, wanted);
+        const isAlone = this.#owner.isBrief && !this.#hasBegun && wanted.ranges.length === 0;
+        return isAlone && this.#pool.mayBeAlone
+          ? await this.#glance(wanted)
+          : await this.#begin(wanted);
       } catch (error) {
         this.#drop();
         // From now on statements are sent whole: no pause makes that any better.
@@ -278,36 +288,53 @@ export class PostgresSnapshot implements KvSnapshot {
   }
 
   /**
-   * The first read: it starts the transaction and learns which generation is the store. Another one after a broken
-   * connection holds only if the store has not changed meanwhile.
+   * The first read with the start of a transaction. Another one, after a broken connection or a glance, holds only if the
+   * store has not changed meanwhile.
    */
   async #begin(wanted: Wanted): Promise<Found> {
     const session = await this.#pool.acquire();
     this.#session = session;
-    const opening = this.#pool.opening(sql.BEGIN_READ, [sql.readHead(this.#place)]);
+    const opening = this.#pool.opening(sql.BEGIN_READ);
     const guess = this.#generation ?? 0;
-    let head: readonly unknown[] | undefined;
-    const found = await this.#send(session, opening, wanted, guess, (first) => {
-      head = first.at(-1)?.[0];
-    });
+    const { head, found } = await this.#readFirst(session, opening, wanted);
     if (this.#hasBegun && !this.#isAsBefore(head)) {
       this.#finish();
       throw lostState();
     }
+    this.#learn(head);
+    if (head === undefined || head[2] === guess) return found;
+    return this.#readOn(session, wanted);
+  }
+
+  /** The first read of keys by one statement alone: no transaction is left, and the connection goes back at once. */
+  async #glance(wanted: Wanted): Promise<Found> {
+    for (;;) {
+      const session = await this.#pool.acquire();
+      this.#session = session;
+      const guess = this.#generation ?? 0;
+      const { head, found } = await this.#readFirst(session, [], wanted);
+      this.#drop();
+      this.#learn(head);
+      if (head === undefined || head[2] === guess) return found;
+    }
+  }
+
+  /** Notes what the head row says, first of all which generation is the store. */
+  #learn(head: HeadCells | undefined): void {
     this.#hasBegun = true;
     this.#head = head?.[1] as Bytes | undefined;
-    this.#stamp = head?.[2] as Bytes | undefined;
+    this.#stamp = head?.[3] as Bytes | undefined;
     if (head === undefined) this.#tellMissing();
-    if (head === undefined || head[0] === guess) return found;
-    this.#generation = Number(head[0]);
-    this.#owner.onGeneration(this.#generation);
-    return this.#send(session, [], wanted, this.#generation);
+    else if (head[2] !== this.#generation) {
+      this.#generation = Number(head[2]);
+      this.#owner.onGeneration(this.#generation);
+    }
   }
 
   /** Every change gives the head row another stamp, and every promotion another generation. */
-  #isAsBefore(head: readonly unknown[] | undefined): boolean {
+  #isAsBefore(head: HeadCells | undefined): boolean {
     if (head === undefined) return this.#head === undefined && this.#stamp === undefined;
-    const [generation, bytes, stamp] = head;
+    const [, bytes, generation, stamp] = head;
     return (
       generation === (this.#generation ?? 0) &&
       sameBytes(bytes as Bytes | undefined, this.#head) &&
@@ -325,14 +352,33 @@ export class PostgresSnapshot implements KvSnapshot {
     }
   }
 
-  /** One message: at most a statement for keys and one for the ranges of each direction. */
-  async #send(
+  /** One message: what opens the transaction, the head row and keys together, and the ranges. */
+  async #readFirst(
     session: Session,
     opening: readonly sql.Statement[],
     { keys, ranges }: Wanted,
-    generation: number,
-    opened?: (answers: readonly Answer[]) => void,
-  ): Promise<Found> {
+  ): Promise<{ readonly head: HeadCells | undefined; readonly found: Found }> {
+    const generation = this.#generation ?? 0;
+    const first = sql.readFirst(this.#place, generation, keys);
+    const message = [...opening, first, ...this.#rangeStatements(ranges, generation)];
+    const [rows = [], ...more] = (await session.run(message)).slice(opening.length);
+    const head = rows.find(([at]) => at === 0);
+    return { head, found: { values: valuesIn(rows, keys), rows: rowsIn(more, ranges) } };
+  }
+
+  /** One message: at most a statement for keys and one for the ranges of each direction. */
+  async #readOn(session: Session, { keys, ranges }: Wanted): Promise<Found> {
+    const generation = this.#generation ?? 0;
+    const ofKeys = keys.length === 0 ? [] : [sql.readKeys(this.#place.actor, generation, keys)];
+    const message = [...ofKeys, ...this.#rangeStatements(ranges, generation)];
+    const answers = message.length === 0 ? [] : await session.run(message);
+    const [rows = []] = answers.slice(0, ofKeys.length);
+    const more = answers.slice(ofKeys.length);
+    return { values: valuesIn(rows, keys), rows: rowsIn(more, ranges) };
+  }
+
+  #rangeStatements(ranges: readonly KvRange[], generation: number): readonly sql.Statement[] {
+    if (ranges.length === 0) return [];
     const { actor } = this.#place;
     const asks = ranges.map(({ gte, lt, limit, keysOnly, reverse }, at) => ({
       ...{ at, gte, lt, limit: Math.min(limit, LIMIT_MAX), keysOnly: keysOnly === true },
@@ -340,30 +386,10 @@ export class PostgresSnapshot implements KvSnapshot {
     }));
     const backwards = asks.filter(({ reverse }) => reverse);
     const forwards = asks.filter(({ reverse }) => !reverse);
-    const message = [
-      ...opening,
-      ...(keys.length === 0 ? [] : [sql.readKeys(actor, generation, keys)]),
+    return [
       ...(forwards.length === 0 ? [] : [sql.readRanges(actor, generation, forwards, "ASC")]),
       ...(backwards.length === 0 ? [] : [sql.readRanges(actor, generation, backwards, "DESC")]),
     ];
-    const answers = message.length === 0 ? [] : await session.run(message);
-    opened?.(answers.slice(0, opening.length));
-    const rest = answers.slice(opening.length);
-    const values = new Map<string, Bytes>();
-    if (keys.length > 0) {
-      for (const [at, value] of rest.shift() ?? []) {
-        const key = keys[Number(at) - 1];
-        if (key !== undefined) values.set(nameOf(key), value as Bytes);
-      }
-    }
-    const rows = new Map(ranges.map((range) => [range, [] as KvRow[]]));
-    for (const [at, key, value] of rest.flat()) {
-      const range = ranges[Number(at)];
-      if (range === undefined) continue;
-      rows.get(range)?.push({ key: key as Bytes, value: value as Bytes });
-    }
-    for (const [range, found] of rows) sortRows(found, range.reverse === true ? -1 : 1);
-    return { values, rows };
   }
 
   #finish(): void {
@@ -373,6 +399,31 @@ export class PostgresSnapshot implements KvSnapshot {
     if (this.#hasBegun) session?.releaseOpen();
     else session?.release();
   }
+}
+
+/** Values by the names of their keys; rows name the place of a key in the list. */
+function valuesIn(rows: Answer, keys: readonly Bytes[]): ReadonlyMap<string, Bytes> {
+  const values = new Map<string, Bytes>();
+  for (const [at, value] of rows) {
+    const key = keys[Number(at) - 1];
+    if (key !== undefined) values.set(nameOf(key), value as Bytes);
+  }
+  return values;
+}
+
+/** Rows by their ranges, in order; each names the place of its range in the list. */
+function rowsIn(
+  answers: readonly Answer[],
+  ranges: readonly KvRange[],
+): ReadonlyMap<KvRange, KvRow[]> {
+  const rows = new Map(ranges.map((range) => [range, [] as KvRow[]]));
+  for (const [at, key, value] of answers.flat()) {
+    const range = ranges[Number(at)];
+    if (range === undefined) continue;
+    rows.get(range)?.push({ key: key as Bytes, value: value as Bytes });
+  }
+  for (const [range, found] of rows) sortRows(found, range.reverse === true ? -1 : 1);
+  return rows;
 }
 
 /** When nobody has anything more to ask before an answer comes: what is asked in one moment goes together. */
@@ -408,8 +459,7 @@ function isHeadKey(key: Bytes): boolean {
 
 /** The failure of a snapshot that cannot go on; whoever only reads may ask again. */
 function lostState(): CortexError {
-  return new CortexError(
-    "ERR_UNREACHABLE",
+  return stateGone(
     "the connection was lost while rows were read, and the store has changed since; nothing was written: ask again",
   );
 }

@@ -141,31 +141,38 @@ export interface Place {
 const HERE = "actor = $1::text AND slot = $2::int";
 const NOT_HELD = "(held_until IS NULL OR held_until < statement_timestamp())";
 
+/** A subquery with an offset is never turned into a join, whatever the statistics say. */
+const VALUES_OF_KEYS = `FROM unnest($3::bytea[]) WITH ORDINALITY AS k(key, at)
+  CROSS JOIN LATERAL (SELECT value FROM cortex_rows
+    WHERE actor = $1::text AND generation = $2::int AND key = k.key OFFSET 0) AS r`;
 /** Texts of statements that are sent all the time are made once: their names are found by them. */
-const READ_HEAD = `SELECT generation, head, stamp FROM cortex_heads WHERE ${HERE} AND NOT retired`;
+const READ_KEYS = `SELECT k.at::int, r.value ${VALUES_OF_KEYS}`;
+const READ_FIRST = `SELECT 0, head, generation, stamp FROM cortex_heads
+  WHERE actor = $1::text AND slot = $4::int AND NOT retired
+  UNION ALL SELECT k.at::int, r.value, NULL, NULL ${VALUES_OF_KEYS}`;
 
-/** The head row of a place: generation, head, and the stamp of the last change, whatever it changed. */
-export function readHead(place: Place): Statement {
-  return {
-    text: READ_HEAD,
-    values: [place.actor, place.slot],
-    columns: ["int", "bytes", "bytes"],
-  };
-}
-
-/** The values of keys: place in the list, value; only of those that are there. */
+/** The values of keys: place in the list, from 1 on, and value; only of those that are there. */
 export function readKeys(
   actor: string,
   generation: number,
   keys: readonly Uint8Array[],
 ): Statement {
+  return { text: READ_KEYS, values: [actor, generation, keys], columns: ["int", "bytes"] };
+}
+
+/**
+ * The same, and under 0 the head row of a place: its bytes, generation, and the stamp of the last change, whatever it
+ * changed. One statement sees one state, in a transaction or by itself.
+ */
+export function readFirst(
+  { actor, slot }: Place,
+  generation: number,
+  keys: readonly Uint8Array[],
+): Statement {
   return {
-    // A subquery with an offset is never turned into a join, whatever the statistics say.
-    text: `SELECT k.at::int, r.value FROM unnest($3::bytea[]) WITH ORDINALITY AS k(key, at)
-      CROSS JOIN LATERAL (SELECT value FROM cortex_rows
-        WHERE actor = $1::text AND generation = $2::int AND key = k.key OFFSET 0) AS r`,
-    values: [actor, generation, keys],
-    columns: ["int", "bytes"],
+    text: READ_FIRST,
+    values: [actor, generation, keys, slot],
+    columns: ["int", "bytes", "int", "bytes"],
   };
 }
 
@@ -359,16 +366,12 @@ const CLAIMED = `EXISTS (SELECT 1 FROM cortex_heads AS h
   WHERE h.actor = $1::text AND h.slot = $2::int AND h.stamp = $4::bytea)`;
 
 /** Puts rows, if the claim holds. */
-export function putRows(claim: Claim, rows: PutRows): Statement {
+export function putRows({ actor, slot, generation, stamp }: Claim, rows: PutRows): Statement {
   return {
     text: `INSERT INTO cortex_rows (actor, generation, key, value)
       SELECT $1::text, $3::int, p.key, p.value FROM unnest($5::bytea[], $6::bytea[]) AS p(key, value)
       WHERE ${CLAIMED} ON CONFLICT (actor, generation, key) DO UPDATE SET value = excluded.value`,
-    values: [
-      ...[claim.actor, claim.slot, claim.generation, claim.stamp],
-      rows.map(({ key }) => key),
-      rows.map(({ value }) => value),
-    ],
+    values: [actor, slot, generation, stamp, rows.map(rowKey), rows.map(rowValue)],
   };
 }
 

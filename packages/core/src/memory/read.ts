@@ -66,7 +66,7 @@ export async function get(
     return body === undefined ? undefined : shapeMemory(engine.actor, found, body);
   };
   // A promise that is returned and not awaited takes three turns of the queue instead of one.
-  return await Reader.with(engine.kv, asOf, read, [firstRefKey(parsed)]);
+  return await Reader.brief(engine.kv, asOf, read, [firstRefKey(parsed)]);
 }
 
 /**

@@ -1,11 +1,12 @@
 /**
  * The part of the storage suite that depends on what a backend claims (reopening, a second handle,
- * generations), and random histories judged by a plain `Map`.
+ * generations, states that are not held), and random histories judged by a plain `Map`.
  */
 import assert from "node:assert/strict";
 import {
   type Bytes,
   HEAD_KEY,
+  isStateGone,
   type Kv,
   type KvRange,
   type KvRow,
@@ -25,6 +26,36 @@ import {
 import { type SeededRandom, seededRandom } from "./seeded-random.js";
 
 const MOVED = bytes(0xff, 1);
+
+/** Snapshots that need not hold their state. */
+export const briefCases: readonly KvCase[] = [
+  {
+    name: "a brief snapshot that is read again gives the state of its first read, or says that it has gone",
+    async run({ kv }) {
+      await write(kv, [row(bytes(5), "a"), row(bytes(6), "a")]);
+      const calm = await kv.snapshot({ brief: true });
+      assert.equal(hex((await calm.getMany([bytes(5)]))[0]), hex(row(bytes(5), "a").value));
+      const [rows = []] = await calm.ranges([{ gte: bytes(6), lt: bytes(7), limit: 2 }]);
+      assert.deepEqual(shown(rows), shown([row(bytes(6), "a")]));
+      calm.close();
+      for (const isCaches of [false, true]) {
+        const snapshot = await kv.snapshot({ brief: true });
+        const [first] = await snapshot.getMany([bytes(5)]);
+        if (isCaches)
+          await kv.commitCaches({ expect: [], puts: [row(bytes(6), "c")], deletes: [] });
+        else await write(kv, [row(bytes(6), "b")]);
+        const second = await snapshot
+          .getMany([bytes(6), bytes(5)])
+          .catch((error: unknown) => error);
+        snapshot.close();
+        if (isStateGone(second)) continue;
+        assert.ok(Array.isArray(second), String(second));
+        const before = isCaches ? "b" : "a";
+        assert.deepEqual(second.map(hex), [hex(row(bytes(6), before).value), hex(first)]);
+      }
+    },
+  },
+];
 
 /** What survives closing and opening again. */
 export const reopenCases: readonly KvCase[] = [

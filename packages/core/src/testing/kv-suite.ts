@@ -11,7 +11,13 @@
 import assert from "node:assert/strict";
 import type { Kv } from "../kv/kv.js";
 import { basicCases } from "./kv-suite-basics.js";
-import { generationCases, historyCases, reopenCases, secondCases } from "./kv-suite-groups.js";
+import {
+  briefCases,
+  generationCases,
+  historyCases,
+  reopenCases,
+  secondCases,
+} from "./kv-suite-groups.js";
 
 /** A store opened for one test. */
 export interface KvSubject {
@@ -54,7 +60,7 @@ interface Group {
 /** Registers every test of the contract. */
 export function kvSuite(options: KvSuiteOptions): void {
   const groups: Group[] = [
-    { cases: basicCases(), applies: () => true },
+    { cases: [...basicCases(), ...briefCases], applies: () => true },
     { cases: reopenCases, applies: offers("durable", (subject) => subject.reopen) },
     { cases: secondCases, applies: offers("multiProcess", (subject) => subject.second) },
     {
