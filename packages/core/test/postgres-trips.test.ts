@@ -120,6 +120,34 @@ test("plain writes take one each, and none believes what another process has cha
   expect((await memory.root()).root).toEqual((await other.root()).root);
 });
 
+/** A batch of plain writes, large enough that new rows are added without a look. */
+function batchOf(m: Cortex, texts: readonly string[], idempotencyKey?: string) {
+  const items = texts.map((text) => ({ write: { type: "fact" as const, text } }));
+  return m.batch(items, idempotencyKey === undefined ? {} : { idempotencyKey });
+}
+
+test("a batch of plain writes takes one, and believes nothing that another process has changed", async () => {
+  const texts = (name: string) => Array.from({ length: 100 }, (_, at) => `${name} ${at}`);
+  expect(await fewest((at) => batchOf(memory, texts(`calm ${at}`)))).toBe(1);
+  expect(await fewest((at) => batchOf(memory, texts(`keyed ${at}`), `batch ${at}`))).toBe(1);
+  const before = await batchOf(memory, texts("mine"), "mine");
+  expect(await batchOf(memory, texts("mine"), "mine")).toEqual(before);
+  // What it says again is reinforced, whether the head is still the one that it left or not.
+  const again = await batchOf(memory, [...texts("more"), "mine 7"]);
+  expect(again.results.at(-1)).toMatchObject({
+    id: before.results[7]?.ok === true ? before.results[7].id : "",
+    reinforced: true,
+  });
+  await using other = await open(location, { actor: "ada" });
+  const theirs = await batchOf(other, texts("theirs"));
+  const { results } = await batchOf(memory, texts("theirs"));
+  const idsOf = (all: typeof results) => all.map((result) => (result.ok ? result.id : ""));
+  expect(idsOf(results)).toEqual(idsOf(theirs.results));
+  for (const result of results) expect(result).toMatchObject({ ok: true, reinforced: true });
+  expect(await memory.check()).toMatchObject({ ok: true });
+  expect((await memory.root()).root).toEqual((await other.root()).root);
+});
+
 const READS = /^(get|list|find|search|recall)/;
 
 test.each(CALLS)("%s takes at most %i", async (_, most, call) => {

@@ -47,7 +47,7 @@ import { decodeMemoryRecord } from "../records/memory-record.js";
 import { checkSaid } from "../trust/gate.js";
 
 interface Step {
-  readonly needs: Pick<WriteOperation<unknown>, "hints" | "ranges" | "leaves" | "bytes">;
+  readonly needs: Pick<WriteOperation<unknown>, "hints" | "fresh" | "ranges" | "leaves" | "bytes">;
   /** The name by which later items mean its memory. */
   readonly ref: string | undefined;
   /** The id a write gives to its memory. */
@@ -101,16 +101,20 @@ export async function batch(
 function gatherNeeds(
   steps: readonly (Step | Failure)[],
   request: Uint8Array | undefined,
-): Required<Pick<WriteOperation<unknown>, "hints" | "ranges" | "leaves">> {
+): Pick<WriteOperation<unknown>, "hints" | "fresh" | "ranges" | "leaves"> {
   const hints: Bytes[] = request === undefined ? [] : idempotencyKeys(request);
   const ranges: KvRange[] = [];
+  let isFresh = true;
   for (const step of steps) {
     if (isFailure(step)) continue;
+    isFresh &&= step.needs.fresh !== undefined;
     for (const key of step.needs.hints ?? []) hints.push(key);
     for (const range of step.needs.ranges ?? []) ranges.push(range);
   }
   return {
     hints,
+    // Each of them is new, or none is presumed to be.
+    ...(isFresh ? { fresh: hints } : {}),
     ranges,
     leaves: () => steps.flatMap((step) => (isFailure(step) ? [] : (step.needs.leaves?.() ?? []))),
   };

@@ -39,9 +39,12 @@ export function presumedAbsent(
   for (const { operation } of group) {
     const { fresh = [], hints = [], ranges = [] } = operation;
     if (fresh.length === 0 || ranges.length > 0) return undefined;
-    const names = new Set(fresh.map(keyString));
-    if (!hints.every((key) => names.has(keyString(key)))) return undefined;
-    absent.push(...fresh);
+    if (fresh !== hints) {
+      const names = new Set(fresh.map(keyString));
+      if (!hints.every((key) => names.has(keyString(key)))) return undefined;
+    }
+    // One by one: a large batch has more of them than a call may have arguments.
+    for (const key of fresh) absent.push(key);
   }
   return absent;
 }

@@ -37,7 +37,7 @@ import {
 } from "./kv.js";
 import { readAddress } from "./postgres-address.js";
 import { joinPool, type PostgresPool } from "./postgres-session.js";
-import { Patience, PostgresSnapshot } from "./postgres-snapshot.js";
+import { nameOf, Patience, PostgresSnapshot } from "./postgres-snapshot.js";
 import * as sql from "./postgres-tables.js";
 import { type Answer, isDuplicate, isPassing, isRefusedRace } from "./postgres-wire.js";
 
@@ -463,7 +463,14 @@ function rowChanges(change: KvCommit): sql.RowChanges {
   const fresh: KvRow[] = [];
   const rest: KvRow[] = [];
   for (const row of puts) (isNew(row.key) ? fresh : rest).push(row);
-  return { expectHead, head, absent, deletes, fresh, rest };
+  return { expectHead, head, absent: notAmong(fresh, absent), deletes, fresh, rest };
+}
+
+/** Keys that no row of a list has. A row that is added and is there fails the commit by itself: nobody need look first. */
+function notAmong(rows: readonly KvRow[], keys: readonly Bytes[]): readonly Bytes[] {
+  if (keys.length === 0) return keys;
+  const names = new Set(rows.map(({ key }) => nameOf(key)));
+  return keys.filter((key) => !names.has(nameOf(key)));
 }
 
 function toldBy(answer: Answer | undefined): Told | undefined {

@@ -440,7 +440,7 @@ function sortRows(rows: KvRow[], sign: 1 | -1): void {
 }
 
 /** A key as a name, one character a byte; a `Buffer` around it first would cost more than the rest. */
-function nameOf(key: Bytes): string {
+export function nameOf(key: Bytes): string {
   return latin1Slice.call(key, 0, key.length);
 }
 
