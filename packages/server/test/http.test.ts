@@ -57,6 +57,13 @@ describe("operations", () => {
     expect([posted.status, posted.json]).toEqual([200, expected]);
   });
 
+  test("a connection stays for longer than clients and proxies keep theirs, which is a minute", async () => {
+    const response = await fetch(`${server.url}/healthz`);
+    await response.text();
+    const [, seconds] = /timeout=(\d+)/.exec(response.headers.get("keep-alive") ?? "") ?? [];
+    expect(Number(seconds)).toBeGreaterThan(60);
+  });
+
   test("every row of the table has a route, and every route answers under an actor as well", async () => {
     const routes = routesOf(OPERATIONS);
     expect(routes.map(({ operation }) => operation)).toEqual(OPERATIONS);

@@ -26,6 +26,13 @@ const CLOSE_EVERY_MS = 20;
 /** How often the server looks for requests that take too long to arrive. */
 const LOOK_MS_MAX = 1000;
 
+/**
+ * How long a connection stays for a next request. Where the server ends one at the moment at which a client sends, the
+ * request fails, and one that writes is not sent again by itself. So it is longer than clients and proxies keep theirs,
+ * mostly a minute. After Node's five seconds it happened to a client in a process that was busy for so long.
+ */
+const KEEP_ALIVE_MS = 75_000;
+
 /** Bytes that the head of a request may have. */
 const HEAD_BYTES = 16 * 1024;
 
@@ -44,6 +51,7 @@ export async function startServer(made: AppOptions): Promise<RunningServer> {
     {
       requestTimeout: requestTimeoutMs,
       headersTimeout: requestTimeoutMs,
+      keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: Math.min(LOOK_MS_MAX, requestTimeoutMs / 2),
       maxHeaderSize: HEAD_BYTES,
     },
