@@ -356,20 +356,23 @@ function scratchBeside(kv: Kv): Engine["scratch"] {
   };
 }
 
+const POOL_BYTES = 8192;
+
 /** Random bytes from the system, drawn in blocks: small draws are too many system calls. */
 export const systemRandom = pooledRandom();
 
 function pooledRandom(): (bytes: number) => Uint8Array {
-  const pool = new Uint8Array(8192);
-  let used = pool.length;
+  let pool = new Uint8Array(POOL_BYTES);
+  let used = POOL_BYTES;
   return (bytes) => {
-    if (bytes > pool.length) return randomFillSync(new Uint8Array(bytes));
-    if (used + bytes > pool.length) {
-      randomFillSync(pool);
+    if (bytes > POOL_BYTES) return randomFillSync(new Uint8Array(bytes));
+    if (used + bytes > POOL_BYTES) {
+      // A new one: pieces of the old one are in use, and a view of it is half as much garbage as a copy.
+      pool = randomFillSync(new Uint8Array(POOL_BYTES));
       used = 0;
     }
     used += bytes;
-    return pool.slice(used - bytes, used);
+    return new Uint8Array(pool.buffer, used - bytes, bytes);
   };
 }
 

@@ -272,6 +272,42 @@ describe("memory", () => {
     expect(decode(encode(value))).toEqual({ a: value.a, b: "outer" });
   });
 
+  it("no result is changed by those that come after it, short or long", () => {
+    const lengths = fc.array(fc.constantFrom(0, 1, 22, 300, 2047, 2048, 5000, 16_384, 40_000));
+    fc.assert(
+      fc.property(lengths, (all) => {
+        const results = all.map((length, at) => encode([at, "x".repeat(length)]));
+        for (const [at, bytes] of results.entries()) {
+          expect(decode(bytes)).toEqual([at, "x".repeat(all[at] ?? 0)]);
+        }
+      }),
+      { seed: SEED, numRuns: 50 },
+    );
+  });
+
+  it("a result of an encode inside a getter stays as it is, however long the one around it gets", () => {
+    const inner: Uint8Array[] = [];
+    const value = {
+      get a() {
+        inner.push(encode("inner"));
+        return "x".repeat(20_000);
+      },
+      get b() {
+        inner.push(encode(["y".repeat(30_000)]));
+        return 1;
+      },
+    };
+    const outer = encode(value);
+    expect(encode("next")).not.toBe(outer);
+    expect(inner.map((bytes) => decode(bytes))).toEqual(["inner", ["y".repeat(30_000)]]);
+    expect(decode(outer)).toEqual({ a: "x".repeat(20_000), b: 1 });
+  });
+
+  it("a short result keeps no more than a slab in memory, after long ones too", () => {
+    encode("x".repeat(500_000));
+    expect(encode("short").buffer.byteLength).toBeLessThanOrEqual(16 * 1024);
+  });
+
   it("a refused value leaves nothing behind for the next one", () => {
     expect(() => encode(["before", Number.NaN])).toThrow(CortexError);
     expect(toHex(encode("after"))).toBe("656166746572");

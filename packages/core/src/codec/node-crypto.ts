@@ -15,18 +15,15 @@ import {
 import { HASH_BYTES, type Hasher } from "./hash.js";
 import { cutBytes } from "./slab.js";
 
-/** Node's writer of one-byte characters, usable on any byte array. */
-const { latin1Write } = Buffer.prototype as unknown as {
-  readonly latin1Write: (this: Uint8Array, text: string, at: number, length: number) => number;
-};
-
 /**
- * One-shot SHA-256. The digest is asked for as text and written into a slab: asking for a buffer
- * gives each digest memory of its own, and took 2.0 microseconds instead of 0.46.
+ * One-shot SHA-256. The digest is asked for as text and written into a slab: asking for a buffer gives each digest
+ * memory of its own. Of 84 bytes a hash object takes 1,070 ns, a buffer 635, this 325, and 390 with the
+ * platform's writer in the place of the loop.
  */
 export function sha256Node(data: Uint8Array): Uint8Array {
+  const text = hash("sha256", data, "binary");
   const digest = cutBytes(HASH_BYTES);
-  latin1Write.call(digest, hash("sha256", data, "binary"), 0, HASH_BYTES);
+  for (let at = 0; at < HASH_BYTES; at += 1) digest[at] = text.charCodeAt(at);
   return digest;
 }
 

@@ -1,7 +1,15 @@
 /** UTF-8 to the last byte, cuts that never split a character, and normal forms that are stable. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fromUtf8, isWellFormed, normaliseSlot, truncateUtf8, utf8, utf8Length } from "./text.js";
+import {
+  fromUtf8,
+  isWellFormed,
+  normaliseClaim,
+  normaliseSlot,
+  truncateUtf8,
+  utf8,
+  utf8Length,
+} from "./text.js";
 
 const SEED = 20_260_314;
 const ILL_FORMED = expect.objectContaining({ code: "ERR_ILL_FORMED" });
@@ -117,5 +125,33 @@ describe(`the normal form (seed ${SEED})`, () => {
       if (normaliseSlot(slot) !== slot) unstable.push(text);
     }
     expect(unstable).toEqual([]);
+  });
+});
+
+describe(`normaliseClaim (seed ${SEED})`, () => {
+  /** The definition, without looking first whether there is anything to change. */
+  function plainly(text: string): string {
+    const plain = text.normalize("NFKC").toLowerCase().replace(/\s+/gu, " ").trim();
+    return plain.replace(/[.!。]+$/u, "").trimEnd() || plain;
+  }
+
+  it("equals the plain definition", () => {
+    const piece = fc.oneof(
+      fc.constantFrom("A", "b", " ", "  ", "\t", "\v", "\u001f", "\u00a0", "\ufeff", "é", "Ａ"),
+      fc.constantFrom(".", "!", "。", "?", "C++", "\n"),
+      fc.string({ unit: "binary" }),
+    );
+    const text = fc.array(piece).map((pieces) => pieces.join(""));
+    fc.assert(
+      fc.property(text, (given) => {
+        expect(normaliseClaim(given)).toBe(plainly(given));
+      }),
+      { seed: SEED, numRuns: 2000 },
+    );
+  });
+
+  it("a claim of nothing but stops stays", () => {
+    expect(normaliseClaim(" ...! ")).toBe("...!");
+    expect(normaliseClaim("Yes .")).toBe("yes");
   });
 });

@@ -138,15 +138,24 @@ function isPairAt(text: string, index: number, unit: number): boolean {
  */
 export function normaliseClaim(text: string): string {
   // Most sentences are plain: testing for what would change them is cheaper than changing them.
-  const folded = ASCII_ONLY.test(text) ? text.toLowerCase() : text.normalize("NFKC").toLowerCase();
-  const plain = (ODD_SPACE.test(folded) ? folded.replace(/\s+/gu, " ") : folded).trim();
-  return FULL_STOP.test(plain) ? plain.replace(FULL_STOP, "").trimEnd() || plain : plain;
+  const isAscii = ASCII_ONLY.test(text);
+  const folded = isAscii ? text.toLowerCase() : text.normalize("NFKC").toLowerCase();
+  const isOdd = (isAscii ? ODD_ASCII_SPACE : ODD_SPACE).test(folded);
+  const plain = (isOdd ? folded.replace(/\s+/gu, " ") : folded).trim();
+  let end = plain.length;
+  while (end > 0 && isFullStop(plain.charCodeAt(end - 1))) end -= 1;
+  return end === plain.length ? plain : plain.slice(0, end).trimEnd() || plain;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII is meant
 const ASCII_ONLY = /^[\u0000-\u007f]*$/;
 const ODD_SPACE = /[^\S ]| {2}/u;
-const FULL_STOP = /[.!。]+$/u;
+const ODD_ASCII_SPACE = /[\t-\r]| {2}/;
+
+/** `.`, `!` and `。`. */
+function isFullStop(unit: number): boolean {
+  return unit === 0x2e || unit === 0x21 || unit === 0x3002;
+}
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const PAD = 0x3d;

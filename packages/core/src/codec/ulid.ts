@@ -8,6 +8,7 @@
  * the zero id means, is left to the callers.
  */
 import { invalid } from "../errors.js";
+import { cutBytes } from "./slab.js";
 
 /** Length of an id in bytes. */
 export const ULID_BYTES = 16;
@@ -41,7 +42,7 @@ export function newUlid(atMs: number, random: (byteCount: number) => Uint8Array)
   if (tail.length !== RANDOM_BYTES) {
     throw new Error(`the source of randomness gave ${tail.length} bytes for ${RANDOM_BYTES}`);
   }
-  const id = new Uint8Array(ULID_BYTES);
+  const id = cutBytes(ULID_BYTES);
   const high = Math.floor(atMs / 2 ** 32);
   id[0] = high >>> 8;
   id[1] = high;
@@ -49,7 +50,7 @@ export function newUlid(atMs: number, random: (byteCount: number) => Uint8Array)
   id[3] = atMs >>> 16;
   id[4] = atMs >>> 8;
   id[5] = atMs;
-  id.set(tail, 6);
+  for (let at = 0; at < RANDOM_BYTES; at += 1) id[6 + at] = tail[at] as number;
   return id;
 }
 

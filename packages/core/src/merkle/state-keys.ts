@@ -8,6 +8,7 @@
 import { type CborValue, encode } from "../codec/cbor.js";
 import { domainHash, HASH_BYTES, type Sha256 } from "../codec/hash.js";
 import { concatBytes } from "../codec/keys.js";
+import { cutBytes } from "../codec/slab.js";
 import { STATE_KEY_BYTES } from "./state-proof.js";
 
 const HALF = STATE_KEY_BYTES / 2;
@@ -36,9 +37,11 @@ export function edgeStateKey(sha256: Sha256, edge: EdgeIdentityValues): Uint8Arr
 
 function joined(id: Uint8Array, hash: Uint8Array): Uint8Array {
   if (id.length !== HALF) throw new Error(`an id has ${HALF} bytes, not ${id.length}`);
-  const key = new Uint8Array(STATE_KEY_BYTES);
-  key.set(id, 0);
-  key.set(hash.subarray(0, HALF), HALF);
+  const key = cutBytes(STATE_KEY_BYTES);
+  for (let at = 0; at < HALF; at += 1) {
+    key[at] = id[at] as number;
+    key[HALF + at] = hash[at] as number;
+  }
   return key;
 }
 
