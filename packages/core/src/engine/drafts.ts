@@ -7,6 +7,7 @@
 import { encode } from "../codec/cbor.js";
 import { domainHash } from "../codec/hash.js";
 import { concatBytes } from "../codec/keys.js";
+import { cutBytes } from "../codec/slab.js";
 import { utf8 } from "../codec/text.js";
 import { newUlid } from "../codec/ulid.js";
 import { CortexError } from "../errors.js";
@@ -58,9 +59,9 @@ export const RIVAL = "rival";
 
 /** Bytes of a subject: its tag and the id or key it names. */
 export function subject(tag: number, id: Bytes): Uint8Array {
-  const bytes = new Uint8Array(1 + id.length);
+  const bytes = cutBytes(1 + id.length);
   bytes[0] = tag;
-  bytes.set(id, 1);
+  for (let at = 0; at < id.length; at += 1) bytes[1 + at] = id[at] as number;
   return bytes;
 }
 

@@ -49,7 +49,7 @@ export interface FoldPart extends PartRef {
   /** salt ‖ record; `undefined` where erased, or where the leaf is removed. */
   readonly bytes: Uint8Array | undefined;
   /** The record, when the writer already has it decoded. */
-  readonly record?: MemoryRecord | EdgeRecord;
+  readonly record?: MemoryRecord | EdgeRecord | undefined;
 }
 
 /** An entry on its way through the fold; its header bytes may not be final yet. */
@@ -59,7 +59,7 @@ export interface FoldEntry {
   readonly at: number;
   readonly by: string;
   readonly parts: readonly FoldPart[];
-  readonly request?: Uint8Array;
+  readonly request?: Uint8Array | undefined;
 }
 
 /** A leaf that a commit sets (or removes, with `undefined`) in a state tree. */
@@ -77,12 +77,17 @@ export class LeafChanges {
     memories: new Map<string, LeafChange>(),
     edges: new Map<string, LeafChange>(),
   };
-  readonly #undo: (readonly [TreeName, string, LeafChange | undefined])[] = [];
+  /** What was set, and what stood there before. */
+  readonly #undo: {
+    readonly tree: TreeName;
+    readonly name: string;
+    readonly before: LeafChange | undefined;
+  }[] = [];
 
   /** Sets a leaf, or removes it with a value of `undefined`. */
   set(tree: TreeName, change: LeafChange): void {
     const name = keyString(change.key);
-    this.#undo.push([tree, name, this.#trees[tree].get(name)]);
+    this.#undo.push({ tree, name, before: this.#trees[tree].get(name) });
     this.#trees[tree].set(name, change);
   }
 
@@ -101,7 +106,7 @@ export class LeafChanges {
     while (this.#undo.length > mark) {
       const step = this.#undo.pop();
       if (step === undefined) continue;
-      const [tree, name, before] = step;
+      const { tree, name, before } = step;
       if (before === undefined) this.#trees[tree].delete(name);
       else this.#trees[tree].set(name, before);
     }
@@ -217,9 +222,9 @@ export function count(
 /** Notes one more live memory that says this; usually the only one. Ids stand in order. */
 export function addFingerprint(fold: Fold, fingerprint: Uint8Array, id: Uint8Array): void {
   const key = idKey("fingerprint", fingerprint);
-  const ids = splitIds(fold.view.get(key));
-  if (ids.length === 0) fold.view.put(key, id);
-  else fold.view.put(key, Buffer.concat([...ids, id].sort(Buffer.compare)));
+  const row = fold.view.get(key);
+  if (row === undefined) fold.view.put(key, id);
+  else fold.view.put(key, Buffer.concat([...splitIds(row), id].sort(Buffer.compare)));
 }
 
 /** Takes a memory out of those that say this. */

@@ -12,7 +12,7 @@
 import { encode } from "../codec/cbor.js";
 import { equalBytes } from "../codec/keys.js";
 import { CortexError } from "../errors.js";
-import { encodeEntry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
+import { encodeEntryRow, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import {
   attachmentKey,
   CONFIG_KEY,
@@ -81,8 +81,7 @@ export function putEntryRow(
   headerBytes: Uint8Array,
   parts: readonly FoldPart[],
 ): void {
-  const row = encodeEntry({ headerBytes, parts: parts.map((part) => part.bytes) });
-  fold.view.put(journalKey(seq), row);
+  fold.view.put(journalKey(seq), encodeEntryRow(headerBytes, parts));
 }
 
 const EMPTY = new Uint8Array(0);

@@ -75,6 +75,8 @@ export class WriteView {
   readonly #pending = new Map<string, Pending>();
   readonly #undo: Pending[] = [];
   readonly #buckets = new Map<string, Set<string>>();
+  /** Names that are not in their buckets yet: most commits read no range after a change. */
+  #unsorted: string[] = [];
   readonly #kept = new Set<string>();
 
   /** Whether rows of the trees are read when they are wanted, so that nobody has to ask for them before. */
@@ -221,7 +223,7 @@ export class WriteView {
     this.#pending.set(name, pending);
     const prefix = name.charCodeAt(0);
     if (KEPT[prefix]) this.#kept.add(name);
-    else if (RANGED[prefix]) this.#bucket(name).add(name);
+    else if (RANGED[prefix]) this.#unsorted.push(name);
   }
 
   #bucket(name: string): Set<string> {
@@ -237,8 +239,10 @@ export class WriteView {
   #changedBetween(gte: string, lt: string): Iterable<string> {
     const start = bucketOf(gte);
     const whole = start.length > 0 && gte.length >= start.length && isBelow(lt, start);
-    if (whole && RANGED[gte.charCodeAt(0)]) return this.#buckets.get(start) ?? [];
-    return this.#pending.keys();
+    if (!whole || !RANGED[gte.charCodeAt(0)]) return this.#pending.keys();
+    for (const name of this.#unsorted) this.#bucket(name).add(name);
+    this.#unsorted = [];
+    return this.#buckets.get(start) ?? [];
   }
 
   #merge(range: KvRange, rows: readonly KvRow[]): readonly KvRow[] {

@@ -472,7 +472,7 @@ class GroupRun {
   #addAnswer(record: Bytes | undefined): void {
     const [first] = this.#open;
     if (record === undefined || first === undefined) return;
-    const bytes = saltedPart(this.#parts.random(SALT_BYTES), record);
+    const bytes = saltedPart(this.#parts.random(SALT_BYTES), 0, record);
     const hash = partHash(this.#parts.sha256, bytes);
     const part = { subject: Uint8Array.of(SUBJECT.store), hash, bytes };
     const entry = { ...first.entry, parts: [...first.entry.parts, part] };
@@ -521,26 +521,16 @@ class GroupRun {
     const seq = this.size;
     const salts = this.#parts.random(draft.parts.length * SALT_BYTES);
     const parts = draft.parts.map((part, at): FoldPart => {
-      if (part.record === null) return { subject: part.subject, hash: null, bytes: undefined };
-      const { again } = part;
-      const salt = salts.subarray(at * SALT_BYTES, (at + 1) * SALT_BYTES);
-      const bytes = again?.bytes ?? saltedPart(salt, part.record);
-      return {
-        subject: part.subject,
-        hash: partHash(this.#parts.sha256, bytes),
-        bytes,
-        ...(part.decoded === undefined ? {} : { record: part.decoded }),
-        ...(again === undefined ? {} : firstContext(again.first, { at: this.at, by: draft.by })),
-      };
+      const { subject, record, decoded, again } = part;
+      if (record === null) return { subject, hash: null, bytes: undefined };
+      const bytes = again?.bytes ?? saltedPart(salts, at * SALT_BYTES, record);
+      const hash = partHash(this.#parts.sha256, bytes);
+      if (again === undefined) return { subject, hash, bytes, record: decoded };
+      const first = firstContext(again.first, { at: this.at, by: draft.by });
+      return { subject, hash, bytes, record: decoded, ...first };
     });
-    const entry: FoldEntry = {
-      seq,
-      kind: draft.kind,
-      at: this.at,
-      by: draft.by,
-      parts,
-      ...(draft.request === undefined ? {} : { request: draft.request }),
-    };
+    const { kind, by, request } = draft;
+    const entry: FoldEntry = { seq, kind, at: this.at, by, parts, request };
     foldEntry(this.fold, entry);
     this.#open.push({ entry, batch });
     this.size += 1;
@@ -562,9 +552,9 @@ class GroupRun {
   }
 }
 
-function saltedPart(salt: Bytes, record: Bytes): Bytes {
+function saltedPart(salts: Bytes, from: number, record: Bytes): Bytes {
   const bytes = cutBytes(SALT_BYTES + record.length);
-  bytes.set(salt, 0);
+  for (let at = 0; at < SALT_BYTES; at += 1) bytes[at] = salts[from + at] as number;
   bytes.set(record, SALT_BYTES);
   return bytes;
 }

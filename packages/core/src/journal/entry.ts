@@ -119,7 +119,7 @@ export interface EntryHeader {
   readonly parts: readonly PartRef[];
   readonly batch?: BatchSpan;
   /** Hash of the idempotency key (16) ‖ hash of the request (16). */
-  readonly request?: Uint8Array;
+  readonly request?: Uint8Array | undefined;
 }
 
 /** An entry as read: the header, its bytes, and the parts that still exist. */
@@ -142,7 +142,7 @@ export interface EntryDraft {
   readonly kind: EntryKind;
   readonly by: string;
   readonly parts: readonly DraftPart[];
-  readonly request?: Uint8Array;
+  readonly request?: Uint8Array | undefined;
 }
 
 /** The salted hash that stands for a part in its header and, for state parts, in the tree. */
@@ -226,6 +226,14 @@ function headerOf(value: CborValue): EntryHeader {
 /** The stored row of an entry. */
 export function encodeEntry(entry: Pick<Entry, "headerBytes" | "parts">): Uint8Array {
   return encode([entry.headerBytes, entry.parts.map((part) => part ?? null)]);
+}
+
+/** The same of parts that stand with other things. */
+export function encodeEntryRow(
+  headerBytes: Uint8Array,
+  parts: readonly { readonly bytes: Uint8Array | undefined }[],
+): Uint8Array {
+  return encode([headerBytes, parts.map(({ bytes }) => bytes ?? null)]);
 }
 
 /** Reads a stored row. The parts are views of `row`. */

@@ -69,16 +69,26 @@ export const UNOPPOSED: Verdict = {
   takesSlot: true,
 };
 
+const NO_IDS: readonly Bytes[] = [];
+
 /** The ids of live memories that make the claim with this mark. */
 export function claimantIds(tx: WriteTx, fingerprint: Uint8Array | undefined): readonly Bytes[] {
-  if (fingerprint === undefined) return [];
-  return splitIds(tx.view.get(idKey("fingerprint", fingerprint))).slice(0, CLAIMANTS_MAX);
+  const row = fingerprint && tx.view.get(idKey("fingerprint", fingerprint));
+  return row === undefined ? NO_IDS : splitIds(row).slice(0, CLAIMANTS_MAX);
 }
 
-/** Decides what a write does with what it meets. `holderIds` are those of the memories in its slot. */
-export function judge(tx: WriteTx, prepared: PreparedWrite, holderIds: readonly Bytes[]): Verdict {
+/** The memories that a write meets. */
+export interface Met {
+  /** Those that make its claim. */
+  readonly claimants: readonly Bytes[];
+  /** Those in its slot. */
+  readonly holders: readonly Bytes[];
+}
+
+/** Decides what a write does with what it meets. */
+export function judge(tx: WriteTx, prepared: PreparedWrite, met: Met): Verdict {
   const { supersedes, head } = prepared;
-  const sameClaim = claimantIds(tx, head.fingerprint);
+  const { claimants: sameClaim, holders: holderIds } = met;
   if (sameClaim.length === 0 && holderIds.length === 0 && supersedes.length === 0) return UNOPPOSED;
   const named = supersedes.map((ref, at) => locateLiving(tx, ref, `supersedes[${at}]`));
   const [said, inSlot] = readGroups(tx, [sameClaim, holderIds]);

@@ -99,14 +99,21 @@ export function prepareWrite(
     by: input.by ?? engine.principal,
     data: parsed,
     version,
+    // Spelled out, as in `newRecord`.
     head: {
       type,
-      ...head,
+      lifecycle: head.lifecycle,
+      visibility: head.visibility,
+      importance: head.importance,
       tags: imported?.tags ?? head.tags,
+      frames: head.frames,
       status: gatedStatus(type, source, head.status),
       source,
+      siblings: head.siblings,
       slot,
+      kind: head.kind,
       externalId,
+      freshnessAt: head.freshnessAt,
       fingerprint: REPEATABLE.has(type)
         ? undefined
         : fingerprintOf(engine, { type, data: parsed, slot }),
@@ -305,7 +312,7 @@ export function fingerprintOf(
   const text = normaliseClaim(claimText(what.type, what.data));
   // The second member is the owner's name for every source: a claim is one, whoever makes it.
   const claim = encode([what.type, "user_input", what.slot ?? null, text]);
-  return domainHash(engine.sha256, "fingerprint", claim).slice(0, 10);
+  return domainHash(engine.sha256, "fingerprint", claim).subarray(0, 10);
 }
 
 function checkNewId(input: string): Uint8Array {
@@ -318,6 +325,7 @@ function checkNewId(input: string): Uint8Array {
 
 /** Provenance may name other graphs; only memories of this one get an edge. */
 function localRefs(engine: Engine, uris: readonly string[]): readonly ParsedRef[] {
+  if (uris.length === 0) return NO_REFS;
   const prefix = `cortex://${engine.actor}/`;
   return uris
     .filter((uri) => uri.startsWith(prefix))

@@ -47,7 +47,15 @@ import { type Head, type MemoryRecord, primaryText } from "../records/memory-rec
 import { LIFECYCLES, type Status } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import type { Access } from "../scope/access.js";
-import { askGivingWay, claimantIds, judge, similarTo, UNOPPOSED, type Verdict } from "./claims.js";
+import {
+  askGivingWay,
+  claimantIds,
+  judge,
+  type Met,
+  similarTo,
+  UNOPPOSED,
+  type Verdict,
+} from "./claims.js";
 import { get } from "./read.js";
 import { applyUpsert, type PreparedUpsert, prepareUpsert } from "./upsert.js";
 import { originOf, type PreparedWrite, prepareWrite } from "./write-input.js";
@@ -100,7 +108,7 @@ export function writeOperation(
   return {
     hints: upsert === undefined ? hints : [...hints, ...refKeys(upsert.ref)],
     // What it names is there, what it is to be called is not.
-    ...(upsert !== undefined || namedRefs(prepared).length > 0 ? {} : { fresh: hints }),
+    ...(upsert !== undefined || namesOthers(prepared) ? {} : { fresh: hints }),
     ranges,
     leaves,
     bytes,
@@ -127,17 +135,32 @@ function writeNeeds(
   prepared: PreparedWrite,
 ): Required<Pick<WriteOperation<unknown>, "hints" | "ranges" | "leaves" | "bytes">> {
   const { head, id } = prepared;
-  const hints: Bytes[] = [idKey("memory", id)];
-  if (head.externalId !== undefined) hints.push(textKey("externalId", head.externalId));
-  if (head.fingerprint !== undefined) hints.push(idKey("fingerprint", head.fingerprint));
-  if (prepared.request !== undefined) hints.push(...idempotencyKeys(prepared.request));
-  for (const ref of namedRefs(prepared)) hints.push(...refKeys(ref));
+  const { fingerprint } = head;
+  // Lists of their length: one that a row is pushed to takes room for seventeen.
+  const own =
+    fingerprint === undefined
+      ? [idKey("memory", id)]
+      : [idKey("memory", id), idKey("fingerprint", fingerprint)];
+  const hints =
+    head.externalId === undefined && prepared.request === undefined && !namesOthers(prepared)
+      ? own
+      : [...own, ...namedRows(prepared)];
   return {
     hints,
     ranges: head.slot === undefined ? [] : [slotRange(head.slot)],
     leaves: () => [{ tree: "memories", key: memoryStateKey(engine.sha256, id) }],
     bytes: 1024 + jsonBytes(prepared.data),
   };
+}
+
+/** Rows of the names that a write takes and gives. */
+function namedRows(prepared: PreparedWrite): readonly Bytes[] {
+  const { externalId } = prepared.head;
+  return [
+    ...(externalId === undefined ? [] : [textKey("externalId", externalId)]),
+    ...(prepared.request === undefined ? [] : idempotencyKeys(prepared.request)),
+    ...namedRefs(prepared).flatMap(refKeys),
+  ];
 }
 
 /** Applies a prepared write inside a commit. */
@@ -149,9 +172,9 @@ function applyWrite(
 ): WriteResult {
   const { head } = prepared;
   refuseExisting(tx, prepared);
-  askTargets(tx, prepared);
+  const met = askTargets(tx, prepared);
   if (prepared.imported === undefined) checkKindAllowed(tx, head.kind);
-  const verdict = judgeAt(tx, prepared);
+  const verdict = judgeAt(tx, prepared, met);
   if (verdict.repeats !== undefined) return reinforce(engine, tx, prepared, verdict.repeats);
   askGivingWay(tx, verdict);
   const memory = memoryToStore(tx, prepared, verdict);
@@ -194,12 +217,10 @@ function isPast(tx: WriteTx, { head, version }: PreparedWrite): boolean {
 }
 
 /** What a write does with what it meets; what is over by now displaces nobody and backs nobody. */
-function judgeAt(tx: WriteTx, prepared: PreparedWrite): Verdict {
-  const { head } = prepared;
-  if (isPast(tx, prepared)) {
-    return judge(tx, { ...prepared, head: { ...head, fingerprint: undefined } }, []);
-  }
-  return judge(tx, prepared, head.slot === undefined ? [] : slotHolders(tx, head.slot));
+function judgeAt(tx: WriteTx, prepared: PreparedWrite, met: Met): Verdict {
+  if (!isPast(tx, prepared)) return judge(tx, prepared, met);
+  const head = { ...prepared.head, fingerprint: undefined };
+  return judge(tx, { ...prepared, head }, NOBODY);
 }
 
 /** When the turn of a former value ended: when that of the next one began, or now. */
@@ -388,10 +409,18 @@ export function slotRange(slot: string): KvRange {
   return prefixRange(indexPrefix("index", INDEX.slot, LIFECYCLES.active.code, term), 8);
 }
 
+const NOBODY: Met = { claimants: [], holders: [] };
+
 /** Reads at once what the hints led to: who makes the claim already, who holds the slot, who is named. */
-function askTargets(tx: WriteTx, prepared: PreparedWrite): void {
+function askTargets(tx: WriteTx, prepared: PreparedWrite): Met {
   const { fingerprint, slot } = prepared.head;
   const claimants = claimantIds(tx, fingerprint);
+  // Most writes lead nowhere: nothing to allocate for them.
+  if (claimants.length === 0 && slot === undefined && !namesOthers(prepared)) {
+    const config = configEntry(tx);
+    if (config.length > 0) ask(tx, config);
+    return NOBODY;
+  }
   const holders = slot === undefined ? [] : slotHolders(tx, slot);
   const named = namedRefs(prepared).flatMap(
     (ref) => ref.id ?? tx.view.get(textKey("externalId", ref.externalId ?? "")) ?? [],
@@ -400,20 +429,23 @@ function askTargets(tx: WriteTx, prepared: PreparedWrite): void {
   const keys = [...configEntry(tx), ...targets.map((id) => idKey("memory", id))];
   for (const id of claimants) keys.push(idKey("memory", id), idKey("counter", id));
   for (const id of [...claimants, ...targets]) keys.push(...recordKeys(tx, id));
-  // Most writes lead nowhere: nothing to allocate for them.
-  if (keys.length === 0) return;
   const from = prepared.id;
   const edges = [
     ...holders.flatMap((to) => SLOT_KINDS.map((kind) => edgeLeaf(tx, { from, kind, to }))),
     ...named.flatMap((to) => NAMED_KINDS.map((kind) => edgeLeaf(tx, { from, kind, to }))),
   ];
   ask(tx, keys, { leaves: [...targets.map((id) => memoryLeaf(tx, id)), ...edges] });
+  return { claimants, holders };
 }
 
 /** What a change of a slot mints. */
 const SLOT_KINDS = ["contradicts", "transition"] as const;
 /** What may be minted towards a memory the write names. */
 const NAMED_KINDS = ["supersedes", "corrects", "derived_from"] as const;
+
+function namesOthers({ supersedes, derivedFrom, corrects }: PreparedWrite): boolean {
+  return supersedes.length + derivedFrom.length > 0 || corrects !== undefined;
+}
 
 function namedRefs(prepared: PreparedWrite): readonly ParsedRef[] {
   const { supersedes, derivedFrom, corrects } = prepared;
