@@ -6,6 +6,7 @@
  * a live row that is younger than the position is replaced by the one it closed. Every read is
  * batched; nothing here reads inside a loop over results.
  */
+import { copyBytes } from "../codec/slab.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import { decodeHeader, type PartContext, SUBJECT, splitEntry } from "../journal/entry.js";
 import { isAbout, type OpenedPart, openPart, type ReadRecord } from "../journal/entry-part.js";
@@ -34,7 +35,7 @@ import {
 } from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord, edgeRecordWithin } from "../records/edge-record.js";
 import type { MemoryRecord, Version } from "../records/memory-record.js";
-import { lentRecordWithin, recordWithin } from "../records/plain-record.js";
+import { lentRecordWithin, plainRecordWithin, recordWithin } from "../records/plain-record.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import {
   decodeMemoryRow,
@@ -267,7 +268,7 @@ export class Reader {
     return memoryOf(this.snapshot as KvNow, id, row);
   }
 
-  /** The row of a memory, at once: only where `isAtHand` says so. */
+  /** The row of a memory, at once: only where `isAtHand` says so. Its fingerprint, which writers need, is left out. */
   rowNow(id: Bytes): MemoryRow | undefined {
     return rowOf(this.snapshot as KvNow, id);
   }
@@ -346,22 +347,46 @@ function shownOf<T>(rows: KvNow, id: Bytes, show: (memory: FoundMemory) => T): T
 function plainNow(rows: KvNow, id: Bytes): FoundMemory | undefined {
   const row = rows.lookNow(passingMemoryKey(id), lentMemoryRow);
   if (row === undefined || row.lifecycle === "erased") return undefined;
-  return rows.lookNow(passingJournalKey(row.seq), (entry) => {
-    const opened = partAt(entry, row, lentRecordWithin);
-    const read = readOf(opened);
-    if (read === undefined || !isAbout(entry, opened, SUBJECT.memory, id)) return undefined;
-    const found = { id, row, head: read, body: read };
-    return agrees(found) ? found : undefined;
-  });
+  return rows.lookNow(passingJournalKey(row.seq), (entry) =>
+    plainMemory(id, row, entry, lentRecordWithin),
+  );
 }
 
+/** The memory of a row and of the one entry that it was written by, where both are plain and say the same. */
+function plainMemory(
+  id: Bytes,
+  row: MemoryRow,
+  entry: Bytes,
+  readRecord: ReadRecord<MemoryRecord | undefined>,
+): FoundMemory | undefined {
+  const opened = partAt(entry, row, readRecord);
+  const read = readOf(opened);
+  if (read === undefined || !isAbout(entry, opened, SUBJECT.memory, id)) return undefined;
+  const found = { id, row, head: read, body: read };
+  return agrees(found) ? found : undefined;
+}
+
+/** The row of a memory; without its fingerprint where it was written once. */
 function rowOf(rows: KvNow, id: Bytes): MemoryRow | undefined {
-  const raw = rows.getNow(idKey("memory", id));
-  return raw === undefined ? undefined : decodeMemoryRow(raw);
+  return rows.lookNow(passingMemoryKey(id), rowIn);
+}
+
+/** What is not plain may hold some of the bytes, which are lent. */
+function rowIn(bytes: Bytes): MemoryRow {
+  return lentMemoryRow(bytes) ?? decodeMemoryRow(copyBytes(bytes));
 }
 
 function memoryOf(rows: KvNow, id: Bytes, row: MemoryRow | undefined): FoundMemory | undefined {
   if (row === undefined || row.lifecycle === "erased") return undefined;
+  if (row.body === undefined) {
+    const found = rows.lookNow(
+      passingJournalKey(row.seq),
+      (entry) =>
+        plainMemory(id, row, entry, plainRecordWithin) ??
+        wholeMemory(id, row, copyBytes(entry), undefined),
+    );
+    if (found !== undefined) return found;
+  }
   const headEntry = rows.getNow(journalKey(row.seq));
   const bodyEntry = row.body === undefined ? undefined : rows.getNow(journalKey(row.body.seq));
   return wholeMemory(id, row, headEntry, bodyEntry);

@@ -53,7 +53,7 @@ function head(): Head {
     externalId: some(4, text),
     freshnessAt: some(4, time),
     tombstone: some(RARE, () => ({ reason: "r", at: 7, by: "ada" })),
-    turn: some(RARE, () => ({ session: "s", index: 1, chunk: 0 })),
+    turn: some(4, () => ({ session: text(), index: time(), chunk: oneOf([0, 0, 1, 24]) })),
     fingerprint: some(2, () => random.bytes(10)),
     waits: some(RARE, () => true as const),
   };

@@ -5,8 +5,8 @@
  * Promise: says what `memoryRecordWithin` says, and refuses what it refuses, in the same words: whatever is unusual, by
  * its shape or by its bytes, is left to it.
  *
- * Usual is a head with its version, both of few members, numbers that are not negative, texts, and data one level deep.
- * Frames, tombstones, rivals, turns and fractions are not.
+ * Usual is a head with its version, both of few members, numbers that are not negative, texts, a turn's place, and data one
+ * level deep. Frames, tombstones, rivals and fractions are not.
  */
 import {
   byteStringAt,
@@ -49,10 +49,20 @@ export function recordWithin(
   end: number,
   entry: PartContext,
 ): MemoryRecord {
+  return (
+    plainRecordWithin(bytes, start, end, entry) ?? memoryRecordWithin(bytes, start, end, entry)
+  );
+}
+
+/** The record of a plain memory, which holds none of the bytes; `undefined` for any other record. */
+export function plainRecordWithin(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  entry: PartContext,
+): MemoryRecord | undefined {
   const record = blankRecord();
-  if (!isPlain(bytes, start, end, entry, record)) {
-    return memoryRecordWithin(bytes, start, end, entry);
-  }
+  if (!isPlain(bytes, start, end, entry, record)) return undefined;
   if (fingerprintAt > 0) record.head.fingerprint = shortBytes(bytes, fingerprintAt);
   return record;
 }
@@ -149,6 +159,7 @@ function readHead(bytes: Uint8Array, entry: PartContext, into: Writable<Head>): 
   let kind: string | undefined;
   let externalId: string | undefined;
   let freshnessAt: number | undefined;
+  let turn: Head["turn"];
   let key = 0;
   for (let left = openMap(bytes); left > 0; left -= 1) {
     key = readKey(bytes, key);
@@ -165,6 +176,7 @@ function readHead(bytes: Uint8Array, entry: PartContext, into: Writable<Head>): 
     else if (key === 12) externalId = readText(bytes);
     else if (key === 13) createdAt = readNumber(bytes);
     else if (key === 14) freshnessAt = readNumber(bytes);
+    else if (key === 17) turn = readTurn(bytes);
     else if (key === 18) fingerprintAt = passShortBytes(bytes);
     else return false;
   }
@@ -185,6 +197,7 @@ function readHead(bytes: Uint8Array, entry: PartContext, into: Writable<Head>): 
   into.kind = kind;
   into.externalId = externalId;
   into.freshnessAt = freshnessAt;
+  into.turn = turn;
   return true;
 }
 
@@ -308,6 +321,15 @@ function readText(bytes: Uint8Array): string | undefined {
   const text = from < 0 || to > bytes.length ? undefined : textWithin(bytes, from, to);
   next = text === undefined ? -1 : to;
   return text;
+}
+
+/** The place of a turn: its conversation, its number there and that of its chunk. */
+function readTurn(bytes: Uint8Array): Head["turn"] {
+  next = next >= 0 && bytes[next] === LIST + 3 ? next + 1 : -1;
+  const session = readText(bytes);
+  const index = readNumber(bytes);
+  const chunk = readNumber(bytes);
+  return session === undefined || next < 0 ? undefined : { session, index, chunk };
 }
 
 /** A list of texts; one that is unusual is nobody's answer. */

@@ -149,7 +149,8 @@ export class ByteReader {
   }
 }
 
-function endsEarly(): CortexError {
+/** The failure of whoever meets the end of a row inside of something. */
+export function endsEarly(): CortexError {
   return new CortexError("ERR_CORRUPT", "a row of the text index ends in the middle");
 }
 
@@ -182,9 +183,10 @@ export class Postings {
   readonly count: number;
   /** Documents of this segment or of older ones that held it and ended in the segment's interval. */
   readonly ended: number;
+  /** Where its blocks stand in the row. */
   readonly bytes: Uint8Array;
-  readonly #start: number;
-  readonly #end: number;
+  readonly start: number;
+  readonly end: number;
   #blocks: Blocks | undefined;
 
   constructor(bytes: Uint8Array, start: number, end: number) {
@@ -192,13 +194,13 @@ export class Postings {
     this.count = reader.varint();
     this.ended = reader.varint();
     this.bytes = bytes;
-    this.#start = reader.at;
-    this.#end = end;
+    this.start = reader.at;
+    this.end = end;
   }
 
   /** Its blocks, found when they are first asked for, but not read. */
   get blocks(): Blocks {
-    this.#blocks ??= blocksIn(this.bytes, this.#start, this.#end);
+    this.#blocks ??= blocksIn(this.bytes, this.start, this.end);
     return this.#blocks;
   }
 }

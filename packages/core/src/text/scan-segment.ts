@@ -2,12 +2,20 @@
  * The inner loop of a search: the documents of one segment, or of one draft, that hold words of a
  * query, offered with their scores from the newest to the oldest.
  *
- * A segment is gone through in windows of 64 documents. A window whose bounds together cannot beat
- * the worst of the best hits so far is passed over unread: the result is the same, since bounds are
- * rounded up, and most windows of common words fall. Where no word alone can beat it, a window is scored only if one
- * of its documents holds two words.
+ * A segment is gone through word by word, in the order in which its bytes stand. Once there are enough hits, a document
+ * that one word alone holds mostly cannot be among the best: the bound of its block says so. So the documents are marked
+ * first, a bit for each, and scored only where two words met or one word may do. Where words are common, blocks whose
+ * bounds together are too low are passed over. The result is the same as that of scoring all: bounds are rounded up.
+ *
+ * Nothing here waits, so the lists that a segment needs are kept for the next.
  */
-import { BLOCK_DOCUMENTS, type Postings, type WordDocuments } from "./postings.js";
+import {
+  BLOCK_DOCUMENTS,
+  ByteReader,
+  endsEarly,
+  type Postings,
+  type WordDocuments,
+} from "./postings.js";
 import { B, type BestHits, IMPACT_MAX, K1 } from "./score.js";
 
 /** A word of the query, as far as one source goes. */
@@ -34,16 +42,11 @@ export interface ScanParts {
 /** More than the sum of bounds can err by rounding. */
 const ROUNDING = 1 + 1e-9;
 
-/** A word's way through the blocks of a segment, from the last to the first. */
-interface Cursor extends Readonly<Postings["blocks"]> {
-  readonly bytes: Uint8Array;
-  readonly weight: number;
-  readonly isRequired: boolean;
+/** A word that the segment holds. */
+interface HeldWord extends QueryWord<Postings> {
+  readonly held: Postings;
   /** What a bound of 1 is worth. */
   readonly scale: number;
-  place: number;
-  /** The number of the block at `place`; -1 when there is none left. */
-  block: number;
 }
 
 /** Offers the documents of a segment; its bounds were computed with `segmentAverage`. */
@@ -54,143 +57,181 @@ export function scanSegment(
 ): void {
   // If documents are longer now than they were, the same length weighs less: bounds stretch.
   const stretch = Math.max(1, parts.averageLength / segmentAverage);
-  const cursors = words.flatMap(({ held, weight, isRequired }): Cursor[] => {
-    if (held === undefined) return [];
-    const { bytes, blocks } = held;
-    const place = blocks.numbers.length - 1;
-    if (place < 0) return [];
+  const held: HeldWord[] = [];
+  let most = 0;
+  let places = 0;
+  for (const { held: own, weight, isRequired } of words) {
+    if (own === undefined) continue;
     const scale = (weight * IMPACT_MAX * stretch * ROUNDING) / 255;
-    const block = blocks.numbers[place] ?? -1;
-    return [{ bytes, ...blocks, weight, isRequired, scale, place, block }];
-  });
-  const window = newWindow();
-  for (let block = lastBlock(cursors); block >= 0; ) {
-    let next = -1;
-    let bound = 0;
-    let largest = 0;
-    let required = 0;
-    for (const cursor of cursors) {
-      if (cursor.block !== block) continue;
-      const most = (cursor.bounds[cursor.place] as number) * cursor.scale;
-      bound += most;
-      if (most > largest) largest = most;
-      if (cursor.isRequired) required += 1;
+    held.push({ held: own, weight, isRequired, scale });
+    most += 255 * scale;
+    places += own.count;
+  }
+  const { best, requiredCount, lengths } = parts;
+  if (held.length === 0 || most <= best.threshold) return;
+  const blocks = Math.ceil(lengths.length / BLOCK_DOCUMENTS);
+  const halves = 2 * blocks;
+  makeRoom(halves);
+  const isDense = places > DENSE * blocks && best.threshold > Number.NEGATIVE_INFINITY;
+  try {
+    if (isDense) for (const word of held) addBounds(word);
+    for (const word of held) markHolders(word, best.threshold, isDense);
+    if (most > 0 || requiredCount > 0) for (const word of held) addShares(word, parts);
+  } catch (error) {
+    // A damaged row must not be felt by the next search.
+    for (const list of [holders, wanted, sums, scores, requiredHeld]) list.fill(0);
+    throw error;
+  }
+  if (isDense) sums.fill(0, 0, blocks);
+  offerWanted(halves, parts);
+}
+
+/** Where words stand in so many places of a block, its bounds are added up before they are looked at. */
+const DENSE = 4;
+/** Documents that one number has bits for. */
+const HALF = 32;
+const HALF_MASK = HALF - 1;
+
+/** Which documents of the segment hold a word, and which of them may be among the best: a bit each. */
+let holders = new Int32Array(0);
+/** Of each block, where words are common: the most that a document of it can have. */
+let sums = new Float64Array(0);
+let wanted = new Int32Array(0);
+/** Of each document: its score, and how many required words it holds. All of these are 0 between two segments. */
+let scores = new Float64Array(0);
+let requiredHeld = new Uint16Array(0);
+
+function makeRoom(halves: number): void {
+  if (halves <= holders.length) return;
+  holders = new Int32Array(halves);
+  wanted = new Int32Array(halves);
+  sums = new Float64Array(halves / 2);
+  scores = new Float64Array(HALF * halves);
+  requiredHeld = new Uint16Array(HALF * halves);
+}
+
+/** Adds a word's bounds to those of its blocks. */
+function addBounds({ held: { bytes, start, end }, scale }: HeldWord): void {
+  let block = -1;
+  for (let at = start; at < end; ) {
+    let gap = bytes[at++] as number;
+    if (gap >= 0x80) {
+      gap = varintAt(bytes, at - 1, end);
+      at = afterVarint;
     }
-    const { threshold } = parts.best;
-    const isHopeful =
-      bound > threshold &&
-      required >= parts.requiredCount &&
-      (largest > threshold || isAnyShared(cursors, block));
-    for (const cursor of cursors) {
-      if (cursor.block === block) {
-        if (isHopeful) addBlock(window, cursor, parts);
-        cursor.place -= 1;
-        cursor.block = cursor.place < 0 ? -1 : (cursor.numbers[cursor.place] as number);
-      }
-      if (cursor.block > next) next = cursor.block;
+    let length = bytes[at++] as number;
+    if (length >= 0x80) {
+      length = varintAt(bytes, at - 1, end);
+      at = afterVarint;
     }
-    if (isHopeful) offerWindow(window, block * BLOCK_DOCUMENTS, parts);
-    block = next;
+    block += 1 + gap;
+    (sums[block] as number) += (bytes[at] as number) * scale;
+    at += 1 + length;
   }
 }
 
-/** Whether one document of the block holds two of the words: mostly each word is in another. */
-function isAnyShared(cursors: readonly Cursor[], block: number): boolean {
-  let first = 0;
-  let last = 0;
-  for (const cursor of cursors) {
-    if (cursor.block !== block) continue;
-    const { bytes, place } = cursor;
-    const end = cursor.ends[place] as number;
-    for (let at = cursor.starts[place] as number; at < end; ) {
+/** Marks the documents of a word, those as wanted that another word has as well or whose block may do with this one. */
+function markHolders({ held, scale }: HeldWord, threshold: number, isDense: boolean): void {
+  const { bytes, start, end } = held;
+  let block = -1;
+  for (let at = start; at < end; ) {
+    let gap = bytes[at++] as number;
+    if (gap >= 0x80) {
+      gap = varintAt(bytes, at - 1, end);
+      at = afterVarint;
+    }
+    let length = bytes[at++] as number;
+    if (length >= 0x80) {
+      length = varintAt(bytes, at - 1, end);
+      at = afterVarint;
+    }
+    block += 1 + gap;
+    const enough = (bytes[at++] as number) * scale > threshold ? -1 : 0;
+    const blockEnd = at + length;
+    if (blockEnd > end) throw endsEarly();
+    if (isDense && (sums[block] as number) <= threshold) at = blockEnd;
+    while (at < blockEnd) {
       const byte = bytes[at++] as number;
       if ((byte & 3) === 3) while ((bytes[at++] as number) >= 0x80);
-      const document = byte >>> 2;
-      const bit = 1 << (document % HALF);
-      const seen = document < HALF ? first : last;
-      if ((seen & bit) !== 0) return true;
-      if (document < HALF) first |= bit;
-      else last |= bit;
+      const half = 2 * block + (byte >>> 7);
+      const bit = 1 << ((byte >>> 2) & HALF_MASK);
+      const known = holders[half] as number;
+      (wanted[half] as number) |= bit & (known | enough);
+      holders[half] = known | bit;
     }
   }
-  return false;
 }
 
-function lastBlock(cursors: readonly Cursor[]): number {
-  let last = -1;
-  for (const { block } of cursors) if (block > last) last = block;
-  return last;
-}
-
-/** The documents of one block while they are scored. */
-interface Window {
-  readonly scores: Float64Array;
-  /** Required words held. */
-  readonly required: Uint16Array;
-  /** Which documents hold words, a bit each: the first 32, and the others. Mostly they are two or three of 64. */
-  first: number;
-  last: number;
-}
-
-const HALF = BLOCK_DOCUMENTS / 2;
-
-function newWindow(): Window {
-  return {
-    scores: new Float64Array(BLOCK_DOCUMENTS),
-    required: new Uint16Array(BLOCK_DOCUMENTS),
-    first: 0,
-    last: 0,
-  };
-}
-
-/** Spelled out rather than built on `eachInBlock`: it is where a search spends its time. */
-function addBlock(window: Window, cursor: Cursor, { lengths, averageLength }: ScanParts): void {
-  const { bytes, weight, isRequired, place } = cursor;
-  const first = cursor.block * BLOCK_DOCUMENTS;
-  const end = cursor.ends[place] as number;
-  for (let at = cursor.starts[place] as number; at < end; ) {
-    const byte = bytes[at++] as number;
-    let times = (byte & 3) + 1;
-    if (times === 4) {
-      for (let scale = 1; ; scale *= 128) {
-        const more = bytes[at++] as number;
-        times += (more & 0x7f) * scale;
-        if (more < 0x80) break;
+/** Adds a word's shares to the scores of documents that are wanted. */
+function addShares({ held, weight, isRequired }: HeldWord, parts: ScanParts): void {
+  const { bytes, start, end } = held;
+  const { lengths, averageLength } = parts;
+  let block = -1;
+  for (let at = start; at < end; ) {
+    let gap = bytes[at++] as number;
+    if (gap >= 0x80) {
+      gap = varintAt(bytes, at - 1, end);
+      at = afterVarint;
+    }
+    let length = bytes[at++] as number;
+    if (length >= 0x80) {
+      length = varintAt(bytes, at - 1, end);
+      at = afterVarint;
+    }
+    block += 1 + gap;
+    const blockEnd = at + 1 + length;
+    const first = wanted[2 * block] as number;
+    const last = wanted[2 * block + 1] as number;
+    if ((first | last) === 0) {
+      at = blockEnd;
+      continue;
+    }
+    for (at += 1; at < blockEnd; ) {
+      const byte = bytes[at++] as number;
+      let times = (byte & 3) + 1;
+      if (times === 4) {
+        times += varintAt(bytes, at, end);
+        at = afterVarint;
       }
+      const isWanted = (byte < 0x80 ? first : last) & (1 << ((byte >>> 2) & HALF_MASK));
+      if (isWanted === 0) continue;
+      const document = BLOCK_DOCUMENTS * block + (byte >>> 2);
+      const share =
+        (times * (K1 + 1)) /
+        (times + K1 * (1 - B + (B * (lengths[document] as number)) / averageLength));
+      (scores[document] as number) += weight * share;
+      if (isRequired) (requiredHeld[document] as number) += 1;
     }
-    const document = byte >>> 2;
-    const length = lengths[first + document] as number;
-    const share = (times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / averageLength));
-    (window.scores[document] as number) += weight * share;
-    if (isRequired) (window.required[document] as number) += 1;
-    if (document < HALF) window.first |= 1 << document;
-    else window.last |= 1 << (document - HALF);
   }
 }
 
-/** Offers what a window holds, the last document first, and empties it. */
-function offerWindow(window: Window, first: number, parts: ScanParts): void {
-  for (let left = window.last; left !== 0; ) {
-    const bit = 31 - Math.clz32(left);
-    left ^= 1 << bit;
-    offerDocument(window, first, HALF + bit, parts);
+/** Offers the documents that are wanted, the last first, and forgets all of them. */
+function offerWanted(halves: number, parts: ScanParts): void {
+  const { best, requiredCount, source, isVisible } = parts;
+  for (let half = halves - 1; half >= 0; half -= 1) {
+    for (let left = wanted[half] as number; left !== 0; ) {
+      const bit = HALF_MASK - Math.clz32(left);
+      left ^= 1 << bit;
+      const document = HALF * half + bit;
+      const score = scores[document] as number;
+      const isGood = score > best.threshold && (requiredHeld[document] as number) >= requiredCount;
+      scores[document] = 0;
+      requiredHeld[document] = 0;
+      if (isGood && isVisible(document)) best.offer(source, document, score);
+    }
   }
-  for (let left = window.first; left !== 0; ) {
-    const bit = 31 - Math.clz32(left);
-    left ^= 1 << bit;
-    offerDocument(window, first, bit, parts);
-  }
-  window.first = 0;
-  window.last = 0;
+  holders.fill(0, 0, halves);
+  wanted.fill(0, 0, halves);
 }
 
-function offerDocument(window: Window, first: number, at: number, parts: ScanParts): void {
-  const { scores, required } = window;
-  const score = scores[at] as number;
-  const isWanted = score > parts.best.threshold && (required[at] as number) >= parts.requiredCount;
-  if (isWanted && parts.isVisible(first + at)) parts.best.offer(parts.source, first + at, score);
-  scores[at] = 0;
-  required[at] = 0;
+/** Where the number ended that was read last. */
+let afterVarint = 0;
+
+function varintAt(bytes: Uint8Array, at: number, end: number): number {
+  const reader = new ByteReader(bytes, at, end);
+  const value = reader.varint();
+  afterVarint = reader.at;
+  return value;
 }
 
 /** Offers the documents of a draft, all of which are in memory. */
