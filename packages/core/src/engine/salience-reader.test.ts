@@ -81,13 +81,22 @@ describe("the past is scored as it was", () => {
   }
 });
 
-test("many memories are scored in two batched reads", async () => {
+test("many memories are scored in two batched reads, and one look where none was used", async () => {
   const kv = countingKv(openMemoryKv());
   await using memory = await open("memory:", { kv });
   const { results } = await memory.batch(
     Array.from({ length: 300 }, (_, n) => ({ write: { type: "note", text: `${n}` } })),
   );
   const ids = results.map((result) => ("id" in result ? result.id : ""));
+  await Reader.with(kv, undefined, async (reader) => {
+    const raw = ids.map((id) => parseUlid(id) ?? new Uint8Array(16));
+    const found = await reader.memories(raw, await reader.memoryRows(raw));
+    kv.reset();
+    const all = found.flatMap((memory) => memory ?? []);
+    const scores = await salienceOf(reader, all, { nowMs: Date.now() });
+    expect(scores.every(({ factors }) => factors.citations === 0)).toBe(true);
+    expect(kv.counts()).toMatchObject({ batches: 2, keys: 1 });
+  });
   await memory.attest({ intentId: "t", outcome: "success", cited: ids.slice(0, 200) });
   await Reader.with(kv, undefined, async (reader) => {
     const raw = ids.map((id) => parseUlid(id) ?? new Uint8Array(16));
@@ -99,7 +108,8 @@ test("many memories are scored in two batched reads", async () => {
       { nowMs: Date.now() },
     );
     expect(scores.filter(({ factors }) => factors.citations > 0)).toHaveLength(200);
-    expect(kv.counts()).toMatchObject({ batches: 2, keys: 302 });
+    // The look at hand whether any was used, and the two reads.
+    expect(kv.counts()).toMatchObject({ batches: 3, keys: 302 });
     expect((await weightsAt(reader)).similarity).toBe(0.1);
   });
 });

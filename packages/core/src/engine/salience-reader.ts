@@ -2,7 +2,7 @@
  * Salience at a reader's position: the weights and the counters it is made from, as they were there.
  *
  * The present is one batched read: a row for each counter, one for the weights, the entry that holds
- * them. The past is exact as well: a memory that has no counters now never had any, and for the others
+ * them; before it, where that waits for nobody, one look whether there are counters at all. The past is exact as well: a memory that has no counters now never had any, and for the others
  * the parts attached to them are counted again, up to the position. So what was scored then can be
  * scored again, as long as nothing was forgotten since.
  */
@@ -12,6 +12,7 @@ import { decodeCounter, decodePointer, type PartPointer } from "../history/point
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import { decodeEntry } from "../journal/entry.js";
 import {
+  afterPrefix,
   attachedPart,
   attachmentKey,
   formerWeightsKey,
@@ -20,7 +21,7 @@ import {
   keyString,
   WEIGHTS_KEY,
 } from "../kv/keyspace.js";
-import { ALL_ROWS, type Bytes } from "../kv/kv.js";
+import { ALL_ROWS, type Bytes, compareBytes } from "../kv/kv.js";
 import { isPinned } from "../records/frames.js";
 import {
   COLD_WEIGHTS,
@@ -62,8 +63,7 @@ export async function salienceOf(
   if (found.length === 0) return [];
   const { nowMs, similarity } = options;
   if (!Number.isFinite(nowMs)) throw invalid("nowMs", "a time in milliseconds", nowMs);
-  const rows = await reader.getMany([WEIGHTS_KEY, ...found.map(({ id }) => idKey("counter", id))]);
-  const [weightsRow, ...counterRows] = rows;
+  const [weightsRow, ...counterRows] = await useRows(reader, found);
   const [weights, counters] = await Promise.all([
     weightsFrom(reader, weightsRow),
     countersFrom(reader, found, counterRows),
@@ -77,6 +77,25 @@ export async function salienceOf(
     const hidden = memory.row.lifecycle === "tombstoned";
     return salience(factors, weights, { pinned: isPinnedMemory(memory), hidden, decay });
   });
+}
+
+/**
+ * The row of the weights, and the rows of counters in order. Most stores never heard what helped: where a read waits for
+ * nobody, one look at the counters from the first of the memories to the last tells that there are none.
+ */
+async function useRows(
+  reader: Reader,
+  found: readonly FoundMemory[],
+): Promise<readonly (Bytes | undefined)[]> {
+  const keys = found.map(({ id }) => idKey("counter", id));
+  if (reader.isAtHand && keys.length > 1) {
+    const order = [...keys].sort(compareBytes);
+    const [first, last] = [order[0] as Bytes, order.at(-1) as Bytes];
+    const range = { gte: first, lt: afterPrefix(last), limit: 1, keysOnly: true };
+    const [used = []] = await reader.ranges([range]);
+    if (used.length === 0) return reader.getMany([WEIGHTS_KEY]);
+  }
+  return reader.getMany([WEIGHTS_KEY, ...keys]);
 }
 
 /** What the factors of a memory are made from; changing a memory counts as using it. */

@@ -7,7 +7,9 @@ import {
   allDocuments,
   ByteReader,
   ByteWriter,
+  blocksOf,
   Postings,
+  timesAmong,
   type WordDocuments,
   writePostings,
 } from "./postings.js";
@@ -54,6 +56,13 @@ describe("documents of a word", () => {
         expect(postings.count).toBe(word.documents.length);
         expect(postings.ended).toBe(ended);
         expect(allDocuments(postings)).toEqual(word);
+        // Some that hold it, and their neighbours, which mostly do not.
+        const near = word.documents.filter((document) => document % 3 === 0);
+        const asked = [...new Set([0, ...near.flatMap((one) => [one, one + 1])])].sort(
+          (a, b) => a - b,
+        );
+        const times = asked.map((one) => word.times[word.documents.indexOf(one)] ?? 0);
+        expect(timesAmong(postings, asked)).toEqual(times);
       }),
       { seed: SEED, numRuns: 300 },
     );
@@ -64,9 +73,10 @@ describe("documents of a word", () => {
     fc.assert(
       fc.property(wordDocuments, (word) => {
         const bytes = written(word, 0, lengths);
-        const { numbers, bounds } = new Postings(bytes, 0, bytes.length).blocks;
+        const blocks = [...blocksOf(new Postings(bytes, 0, bytes.length))];
         for (const [at, document] of word.documents.entries()) {
-          const bound = (bounds[numbers.indexOf(document >>> 6)] ?? 0) / 255;
+          const block = blocks.find(({ number }) => number === document >>> 6);
+          const bound = (block?.bound ?? 0) / 255;
           const impact = impactOf(word.times[at] ?? 0, lengths[document] ?? 0, 20);
           expect(impact).toBeLessThanOrEqual(bound * IMPACT_MAX);
         }
@@ -96,7 +106,10 @@ describe("documents of a word", () => {
     expect(() => new Postings(bytes, 0, 1)).toThrow("ends in the middle");
     for (let end = 2; end < bytes.length; end += 1) {
       // Cut right behind the counts there are no blocks, and what is left is no damage that shows here.
-      if (end > 2) expect(() => new Postings(bytes, 0, end).blocks).toThrow("ends in the middle");
+      if (end === 2) continue;
+      const cut = new Postings(bytes, 0, end);
+      expect(() => allDocuments(cut)).toThrow("ends in the middle");
+      expect(() => timesAmong(cut, [3])).toThrow("ends in the middle");
     }
   });
 });

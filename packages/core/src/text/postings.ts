@@ -169,14 +169,6 @@ export interface Lengths {
   readonly averageLength: number;
 }
 
-/** Where the blocks of a word are, ascending: number, start, end and bound of each. */
-interface Blocks {
-  readonly numbers: readonly number[];
-  readonly starts: readonly number[];
-  readonly ends: readonly number[];
-  readonly bounds: readonly number[];
-}
-
 /** The documents of a word as stored. Of a word that most hold the count is all that is asked for. */
 export class Postings {
   /** Documents that hold the word, ended ones included. */
@@ -187,7 +179,6 @@ export class Postings {
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;
-  #blocks: Blocks | undefined;
 
   constructor(bytes: Uint8Array, start: number, end: number) {
     const reader = new ByteReader(bytes, start, end);
@@ -196,12 +187,6 @@ export class Postings {
     this.bytes = bytes;
     this.start = reader.at;
     this.end = end;
-  }
-
-  /** Its blocks, found when they are first asked for, but not read. */
-  get blocks(): Blocks {
-    this.#blocks ??= blocksIn(this.bytes, this.start, this.end);
-    return this.#blocks;
   }
 }
 
@@ -252,74 +237,24 @@ function varintBytes(value: number): number {
   return bytes;
 }
 
-/** Four lists that every word is read into and copied from: growing new ones made most of a query's garbage. */
-const found = {
-  numbers: [] as number[],
-  starts: [] as number[],
-  ends: [] as number[],
-  bounds: [] as number[],
-};
+/** A block of a word: its number, its bound, and where its documents stand in the row. */
+interface Block {
+  readonly number: number;
+  readonly bound: number;
+  readonly start: number;
+  readonly end: number;
+}
 
-function blocksIn(bytes: Uint8Array, start: number, end: number): Blocks {
+/** The blocks of a word, ascending. */
+export function* blocksOf({ bytes, start, end }: Postings): Generator<Block, void> {
   const reader = new ByteReader(bytes, start, end);
-  const { numbers, starts, ends, bounds } = found;
-  let last = -1;
-  let count = 0;
-  for (; !reader.isDone; count += 1) {
-    last += 1 + reader.varint();
+  for (let number = -1; !reader.isDone; ) {
+    number += 1 + reader.varint();
     const length = reader.varint();
-    numbers[count] = last;
-    bounds[count] = reader.u8();
-    starts[count] = reader.at;
+    const bound = reader.u8();
+    const from = reader.at;
     reader.pass(length);
-    ends[count] = reader.at;
-  }
-  return {
-    numbers: numbers.slice(0, count),
-    starts: starts.slice(0, count),
-    ends: ends.slice(0, count),
-    bounds: bounds.slice(0, count),
-  };
-}
-
-/** How often a document of a block holds the word; 0 where it does not. */
-export function timesInBlock(postings: Postings, index: number, document: number): number {
-  const { bytes, blocks } = postings;
-  const wanted = document % BLOCK_DOCUMENTS;
-  const end = blocks.ends[index] as number;
-  for (let at = blocks.starts[index] as number; at < end; ) {
-    const byte = bytes[at++] as number;
-    const rest = byte & 3;
-    const from = at;
-    while (rest === 3 && (bytes[at++] as number) >= 0x80) {
-      // The bytes of a number that does not fit.
-    }
-    if (byte >>> 2 === wanted)
-      return rest < 3 ? rest + 1 : 4 + new ByteReader(bytes, from, end).varint();
-  }
-  return 0;
-}
-
-/** Calls `each` with every document of a block, ascending, and how often it holds the word. */
-function eachInBlock(
-  postings: Postings,
-  index: number,
-  each: (document: number, times: number) => void,
-): void {
-  const { bytes, blocks } = postings;
-  const first = (blocks.numbers[index] as number) * BLOCK_DOCUMENTS;
-  const end = blocks.ends[index] as number;
-  for (let at = blocks.starts[index] as number; at < end; ) {
-    const byte = bytes[at++] as number;
-    let times = (byte & 3) + 1;
-    if (times === 4) {
-      for (let scale = 1; ; scale *= 128) {
-        const more = bytes[at++] as number;
-        times += (more & 0x7f) * scale;
-        if (more < 0x80) break;
-      }
-    }
-    each(first + (byte >>> 2), times);
+    yield { number, bound, start: from, end: reader.at };
   }
 }
 
@@ -327,11 +262,40 @@ function eachInBlock(
 export function allDocuments(postings: Postings): WordDocuments {
   const documents: number[] = [];
   const times: number[] = [];
-  for (let index = 0; index < postings.blocks.numbers.length; index += 1) {
-    eachInBlock(postings, index, (document, count) => {
-      documents.push(document);
-      times.push(count);
-    });
+  for (const { number, start, end } of blocksOf(postings)) {
+    const reader = new ByteReader(postings.bytes, start, end);
+    while (!reader.isDone) {
+      const byte = reader.u8();
+      documents.push(number * BLOCK_DOCUMENTS + (byte >>> 2));
+      times.push((byte & 3) === 3 ? 4 + reader.varint() : (byte & 3) + 1);
+    }
   }
   return { documents, times };
+}
+
+/** How often each of some documents, ascending, holds a word; 0 where it does not. Other blocks are passed by. */
+export function timesAmong(
+  { bytes, start, end }: Postings,
+  documents: readonly number[],
+): readonly number[] {
+  const times = documents.map(() => 0);
+  const reader = new ByteReader(bytes, start, end);
+  let next = 0;
+  for (let block = -1; !reader.isDone; ) {
+    block += 1 + reader.varint();
+    const length = reader.varint();
+    while (next < documents.length && blockOf(documents[next] as number) < block) next += 1;
+    if (next === documents.length) break;
+    const to = reader.at + 1 + length;
+    reader.pass(1 + length);
+    if (blockOf(documents[next] as number) > block) continue;
+    for (reader.at = to - length; reader.at < to; ) {
+      const byte = reader.u8();
+      const count = (byte & 3) === 3 ? 4 + reader.varint() : (byte & 3) + 1;
+      const document = block * BLOCK_DOCUMENTS + (byte >>> 2);
+      while ((documents[next] as number) < document) next += 1;
+      if (documents[next] === document) times[next] = count;
+    }
+  }
+  return times;
 }

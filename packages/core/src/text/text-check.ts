@@ -11,7 +11,7 @@ import type { Reader } from "../history/reader.js";
 import { segmentKey } from "../kv/keyspace.js";
 import type { Analyser } from "./analyse.js";
 import type { Manifest } from "./manifest.js";
-import { Postings } from "./postings.js";
+import { blocksOf, Postings } from "./postings.js";
 import { bucketWords, documentKeys, documentsIn } from "./segment-rows.js";
 import type { LoadedSegment } from "./text-segments.js";
 import { TextTail } from "./text-tail.js";
@@ -96,8 +96,9 @@ async function livingIn(reader: Reader, segments: readonly LoadedSegment[]): Pro
       const lt = segmentKey("textWords", info.number, from + PAGE_ROWS);
       const [rows = []] = await reader.ranges([{ gte, lt, limit: PAGE_ROWS }]);
       for (const { word, documents } of rows.flatMap(({ value }) => bucketWords(value))) {
-        const { count, ended, blocks } = new Postings(documents, 0, documents.length);
-        const held = blocks.numbers.length === 0 ? 0 : count;
+        const postings = new Postings(documents, 0, documents.length);
+        const { count, ended } = postings;
+        const held = [...blocksOf(postings)].length === 0 ? 0 : count;
         living.holders.set(word, (living.holders.get(word) ?? 0) + held - ended);
       }
     }

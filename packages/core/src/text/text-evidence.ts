@@ -80,16 +80,20 @@ export async function questionEvidence(
   };
   const ranked =
     words.length === 0 ? [] : await rankPrepared(prepared, { limit: query.limit, accept });
+  const shares = sharesOf(
+    prepared,
+    ranked.map(({ place }) => place),
+  );
   return {
     analyser,
     terms: words.map((term, at) => ({
       term,
       weight: weightOf(prepared.total, prepared.counts[at] ?? 0),
     })),
-    hits: ranked.map(({ id, place }, at) => ({
+    hits: ranked.map(({ id }, at) => ({
       key: keyString(id),
       memory: passed[at] as FoundMemory,
-      shares: sharesOf(prepared, place),
+      shares: shares[at] as Float64Array,
     })),
     sharesOf: (text) => textShares(analyser, words, text, prepared.averageLength),
   };

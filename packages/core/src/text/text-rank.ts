@@ -16,13 +16,7 @@ import type { FoundMemory, Reader } from "../history/reader.js";
 import { journalKey, segmentKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import type { SegmentInfo } from "./manifest.js";
-import {
-  allDocuments,
-  BLOCK_DOCUMENTS,
-  type Postings,
-  timesInBlock,
-  type WordDocuments,
-} from "./postings.js";
+import { allDocuments, type Postings, timesAmong, type WordDocuments } from "./postings.js";
 import { type QueryWord, type ScanParts, scanDraft, scanSegment } from "./scan-segment.js";
 import { BestHits, IMPACT_MAX, impactOf, weightOf } from "./score.js";
 import type { DraftSegment } from "./segment.js";
@@ -462,23 +456,57 @@ function scan(
 }
 
 /**
- * How much of a document each word of a query is, 0 to 1, in the order of the words: what repeating it
- * has brought it to, its length considered. Scores are sums of these.
+ * How much of each document each word of a query is, 0 to 1, in the order of the words: what repeating it
+ * has brought it to, its length considered. Scores are sums of these. The documents of a segment are looked up
+ * together, in one walk along each word.
  */
-export function sharesOf(prepared: Prepared, place: HitPlace): Float64Array {
-  const { view, wanted, averageLength } = prepared;
-  const { lifecycle, source, document } = place;
-  const shares = new Float64Array(wanted.words.length);
-  const draft = source < 0 ? view.tail?.drafts.get(lifecycle) : undefined;
-  const one = source < 0 ? undefined : segmentAt(prepared.segments, lifecycle, source);
-  const length = draft?.lengths[document] ?? one?.segment.lengths[document] ?? 0;
-  for (let at = 0; at < shares.length; at += 1) {
-    const held = draft?.words.get(wanted.words[at] ?? "");
-    const times =
-      held === undefined ? timesIn(one?.postings[at], document) : timesAt(held, document);
-    if (times > 0) shares[at] = impactOf(times, length, averageLength) / IMPACT_MAX;
+export function sharesOf(prepared: Prepared, places: readonly HitPlace[]): readonly Float64Array[] {
+  const { words } = prepared.wanted;
+  const shares = places.map(() => new Float64Array(words.length));
+  const ascending = places.map((_, at) => at);
+  ascending.sort((a, b) => (places[a]?.document ?? 0) - (places[b]?.document ?? 0));
+  const bySource = new Map<string, number[]>();
+  for (const at of ascending) {
+    const { lifecycle, source } = places[at] as HitPlace;
+    const name = `${lifecycle} ${source}`;
+    const own = bySource.get(name);
+    if (own === undefined) bySource.set(name, [at]);
+    else own.push(at);
+  }
+  for (const own of bySource.values()) {
+    const { lifecycle, source } = places[own[0] as number] as HitPlace;
+    const documents = own.map((at) => (places[at] as HitPlace).document);
+    addShares(prepared, { lifecycle, source, documents }, (at, word, share) => {
+      (shares[own[at] as number] as Float64Array)[word] = share;
+    });
   }
   return shares;
+}
+
+/** Some documents of one segment or draft, ascending. */
+interface SourcePlaces extends Omit<HitPlace, "document"> {
+  readonly documents: readonly number[];
+}
+
+function addShares(
+  { view, wanted, segments, averageLength }: Prepared,
+  { lifecycle, source, documents }: SourcePlaces,
+  put: (at: number, word: number, share: number) => void,
+): void {
+  const draft = source < 0 ? view.tail?.drafts.get(lifecycle) : undefined;
+  const one = source < 0 ? undefined : segmentAt(segments, lifecycle, source);
+  const lengths = draft?.lengths ?? one?.segment.lengths ?? [];
+  for (const [word, name] of wanted.words.entries()) {
+    const fresh = draft?.words.get(name);
+    const postings = one?.postings[word];
+    if (fresh === undefined && postings === undefined) continue;
+    const times = postings && timesAmong(postings, documents);
+    for (const [at, document] of documents.entries()) {
+      const count = times?.[at] ?? (fresh === undefined ? 0 : timesAt(fresh, document));
+      const length = lengths[document] ?? 0;
+      if (count > 0) put(at, word, impactOf(count, length, averageLength) / IMPACT_MAX);
+    }
+  }
 }
 
 /** A segment by its number among those of its lifecycle. */
@@ -547,10 +575,4 @@ function placeOf(ascending: readonly number[], wanted: number): number {
     else high = middle - 1;
   }
   return -1;
-}
-
-function timesIn(postings: Postings | undefined, document: number): number {
-  if (postings === undefined) return 0;
-  const index = placeOf(postings.blocks.numbers, Math.floor(document / BLOCK_DOCUMENTS));
-  return index < 0 ? 0 : timesInBlock(postings, index, document);
 }
