@@ -153,11 +153,14 @@ export function meaningScale(weight: number, explained: number, nearest: number)
 /** How much a memory's meaning counts, where that of a user's turn counts so much. */
 export function meaningOf(memory: FoundMemory | undefined, weight: number): number {
   if (memory === undefined) return weight;
-  // Whom a fact is about is no title: each fact has it, and would count for less than any preference.
-  const data = bodyOf(memory.body).data;
-  const isTitled = !("subject" in data) && (titleOf(data)?.length ?? 0) > 0;
-  if (isTitled) return TITLED_SHARE * weight;
+  if (isTitled(memory)) return TITLED_SHARE * weight;
   return voiceOf(memory) < 1 ? ASSISTANT_MEANING * weight : weight;
+}
+
+/** Whether a memory has a title. Whom a fact is about is none: each fact has it, and would count for less than any preference. */
+export function isTitled({ body }: FoundMemory): boolean {
+  const { data } = bodyOf(body);
+  return !("subject" in data) && (titleOf(data)?.length ?? 0) > 0;
 }
 
 /** What a hit says of the words of a question, and how high its source stands. */

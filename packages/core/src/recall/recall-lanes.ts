@@ -23,7 +23,7 @@ import { readIndex, turnsAround } from "../sessions/session-read.js";
 import type { Analyser, Token } from "../text/analyse.js";
 import { TELLING } from "../text/asking-words.js";
 import { titleOf } from "../text/document.js";
-import { nameWords, type PlacedName, placedNames, STANDING_MARK } from "../text/names.js";
+import { nameWords, placedNames, STANDING_MARK } from "../text/names.js";
 import {
   markedMemories,
   type QuestionEvidence,
@@ -42,13 +42,21 @@ import {
   NAMED_MOST,
   type NamedHit,
   Speakers,
+  saidBeside,
   slotRanges,
   strongestOf,
   WALK_HITS,
   walkNames,
 } from "./asked-names.js";
 import { type Candidate, REPLY_SHARE, type Scored, sessionEvidence, spread } from "./evidence.js";
-import { EXPLAINED_LEAST, meaningOf, meaningScale, meaningWeight, voiceOf } from "./fuse.js";
+import {
+  EXPLAINED_LEAST,
+  isTitled,
+  meaningOf,
+  meaningScale,
+  meaningWeight,
+  voiceOf,
+} from "./fuse.js";
 
 /** Lexical hits that are looked at, and those of them whose neighbours are. */
 const HITS = 112;
@@ -68,11 +76,6 @@ const NEAR = 96;
 const ANSWERED = 16;
 /** What a model counts that does not tell unrelated texts apart. */
 const UNKNOWN_MEANING = 0.2;
-/**
- * Units of text on either side of a name whose words say why it is named: some 17 words. 30, 60 and 100 give
- * MuSiQue's R@5 .620, .625, .638 and HotpotQA's .940, .940, .950.
- */
-const BESIDE = 100;
 /** Share of a hit's score that an edge of full trust and strength carries. */
 const EDGE_SHARE = 0.6;
 /** The strength of an edge that gives none. */
@@ -121,7 +124,7 @@ export interface Gathered {
   readonly coverage: ReadonlyMap<string, number>;
   /** For memories that edges led to: from where, and along which kind. */
   readonly via: ReadonlyMap<string, EdgeStep>;
-  /** Cosines, as the model gives them. */
+  /** Cosines, as the model gives them, of what has no title. */
   readonly similarity: ReadonlyMap<string, number>;
   /** The same on the model's own scale: 1 is what is usual between a question and its answer. */
   readonly closeness: ReadonlyMap<string, number>;
@@ -316,11 +319,13 @@ class Lanes implements Gathered {
       this.scale = meaningScale(weight, this.#explained, closenessOf(calibration, best));
     const near = shown.filter(({ cosine }) => cosine > usual);
     for (const { key, cosine } of near) {
-      this.similarity.set(key, cosine);
+      const memory = this.memories.get(key);
+      // Nearness is a part of salience, too, where a title's small share of meaning would be counted whole.
+      if (memory !== undefined && !isTitled(memory)) this.similarity.set(key, cosine);
       // Where words explain the question, they say how sure the answer is: among many texts something
       // unrelated is always near.
       if (isLeftToMeaning) this.closeness.set(key, closenessOf(calibration, cosine));
-      const own = meaningOf(this.memories.get(key), weight);
+      const own = meaningOf(memory, weight);
       this.#add(key, { vector: (own * (cosine - usual)) / (best - usual) });
     }
     await this.#nearReplies(near.map(({ key }) => key));
@@ -391,7 +396,7 @@ class Lanes implements Gathered {
           own: this.own.get(key) ?? new Float64Array(this.terms.length),
           names: names.map(({ words }) => words),
           beside: (at) => {
-            beside ??= this.#saidBeside(text, names);
+            beside ??= saidBeside(this.terms, this.#tokensOf(text), names);
             return beside[at] ?? 0.5;
           },
           title: titleOf(bodyOf(memory.body).data),
@@ -412,21 +417,6 @@ class Lanes implements Gathered {
     }
     const most = best[0]?.score ?? 1;
     return best.map(({ key, score }) => ({ key, score: score / most }));
-  }
-
-  /** For each name, the share of the question's words in its text that stand beside it, by weight. */
-  #saidBeside(text: string, names: readonly PlacedName[]): readonly number[] {
-    const weights = new Map(this.terms.map(({ term, weight }) => [term, weight]));
-    const said = this.#tokensOf(text).filter(({ word }) => weights.has(word));
-    const sum = (words: ReadonlySet<string>): number =>
-      [...words].reduce((total, word) => total + (weights.get(word) ?? 0), 0);
-    const all = sum(new Set(said.map(({ word }) => word)));
-    return names.map(({ places }) => {
-      const near = said.filter(({ start, end }) =>
-        places.some((place) => start < place.end + BESIDE && end > place.start - BESIDE),
-      );
-      return all === 0 ? 0 : sum(new Set(near.map(({ word }) => word))) / all;
-    });
   }
 
   /** What the user said shall always hold, as far as its words or its meaning bear on the question. */

@@ -53,6 +53,30 @@ describe("recall on data with known truth", () => {
     expect(weak).toBe(false);
   });
 
+  test("what has a title gains no salience by its meaning, and what has none does", async () => {
+    const alike = {
+      model: "alike",
+      dimensions: 2,
+      isQuick: true as const,
+      embed: async (texts: readonly string[]) => texts.map(() => Float32Array.of(1, 0)),
+    };
+    await using near = await open("memory:", { actor: "mara", embedder: alike });
+    await using plain = await open("memory:", { actor: "mara" });
+    const now = Date.now() + 1000;
+    const salience = async (memory: Cortex): Promise<(number | undefined)[]> => {
+      const content = "The harbour is old";
+      await memory.write({ type: "note", data: { summary: "Porto", content } });
+      await memory.write({ type: "note", text: "The harbour is deep" });
+      const { hits } = await memory.recall("how old is the harbour?", { now });
+      return ["old", "deep"].map(
+        (word) => hits.find(({ text }) => text.endsWith(word))?.why.salience,
+      );
+    };
+    const [[titled, untitled], [bare, other]] = [await salience(near), await salience(plain)];
+    expect(titled).toBeCloseTo(bare ?? 0, 3);
+    expect(untitled ?? 0).toBeGreaterThan((other ?? 0) + 0.01);
+  });
+
   test("a question about the past opens history", async () => {
     await using store = await openTestStore();
     const { memory } = store;

@@ -3,7 +3,15 @@
  */
 import { expect, test } from "vitest";
 import { seededRandom } from "../testing/seeded-random.js";
-import { CHUNK_SLOTS, innerLoops, MIXED, plainLoops, type Turn, wideLoops } from "./inner-loops.js";
+import {
+  CHUNK_SLOTS,
+  GATHERED_SLOTS,
+  innerLoops,
+  MIXED,
+  plainLoops,
+  type Turn,
+  wideLoops,
+} from "./inner-loops.js";
 
 const SEED = Number(process.env.CORTEX_SEED ?? 20_300_304);
 
@@ -31,8 +39,9 @@ test(`near sketches, products and sketches are the same by both (seed ${SEED})`,
   }
   for (const length of [16, 384, 8192]) {
     const chunks = length > 1000 ? 1 : 2;
+    const slotsMade = CHUNK_SLOTS + GATHERED_SLOTS;
     const rows = Array.from({ length: chunks }, () =>
-      Int8Array.from({ length: CHUNK_SLOTS * length }, (_, at) => ((at * 89) % 255) - 127),
+      Int8Array.from({ length: slotsMade * length }, (_, at) => ((at * 89) % 255) - 127),
     );
     const asked = Int16Array.from({ length }, () => whole(-2047, 2047));
     const all = Int32Array.from({ length: CHUNK_SLOTS * chunks }, (_, at) => at);

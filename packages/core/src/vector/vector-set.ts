@@ -21,7 +21,7 @@
  * come; storing them in chunks keeps growing from copying.
  */
 import { dot, Nearest, type Neighbour } from "./distance.js";
-import { CHUNK_SLOTS, innerLoops, MIXED, type Turn } from "./inner-loops.js";
+import { CHUNK_SLOTS, GATHERED_SLOTS, innerLoops, MIXED, type Turn } from "./inner-loops.js";
 
 /** A text near a query, and the memories that say it. */
 export interface NearText {
@@ -196,7 +196,7 @@ class CoarseVectors {
   add(vector: Float32Array): void {
     const at = this.#count % CHUNK_SLOTS;
     if (at === 0) {
-      this.#numbers.push(new Int8Array(CHUNK_SLOTS * this.#stride));
+      this.#numbers.push(new Int8Array((CHUNK_SLOTS + GATHERED_SLOTS) * this.#stride));
       this.#scales.push(new Float32Array(CHUNK_SLOTS));
     }
     const numbers = this.#numbers.at(-1) as Int8Array;
