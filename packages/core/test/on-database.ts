@@ -28,6 +28,7 @@ const OF_PAGES =
 const OF_REPORTS =
   "reads the report that an import leaves in its folder; postgres-serve.test.ts imports into a database";
 const OF_TIMING = "counts the commits of a store that answers at once";
+const OF_ROWS_AT_HAND = "is about rows that are read without waiting, which a database has none of";
 const BY_HUNDREDS = "makes so many stores or calls that it takes minutes over a wire";
 
 /** Suites that are left out, and why. */
@@ -39,6 +40,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   // Beside it find-lanes.test.ts and find/find.test.ts run, and review.test.ts beside the other.
   "packages/core/test/find.test.ts": BY_HUNDREDS,
   "packages/core/src/review/duplicates.test.ts": BY_HUNDREDS,
+  "packages/core/src/links/plain-walk.test.ts": OF_ROWS_AT_HAND,
   "packages/server/test/openapi.test.ts": BY_HUNDREDS,
   "packages/server/test/bench.test.ts": OF_FILES,
   "packages/server/test/damaged-store.test.ts": OF_FILES,
