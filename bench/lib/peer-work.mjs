@@ -1,6 +1,6 @@
 /**
  * Runs the programs of `peers/peers.mjs`, each job in a process of its own (`peers/worker.mjs`) and in a
- * folder of its own, and gives what they say line by line. Programs that are not installed are left out, and a
+ * folder or a database server of its own, and gives what they say line by line. Programs that are not installed are left out, and a
  * note says so: `npm ci --prefix bench/peers` installs them.
  */
 import { spawn } from "node:child_process";
@@ -11,6 +11,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { PEERS } from "../peers/peers.mjs";
 import { median } from "./clock.mjs";
+import { startDatabase, whyNoDatabase } from "./postgres-database.mjs";
+import { folderBytes } from "./stores.mjs";
 
 /**
  * @typedef {import("../peers/peers.mjs").Peer} Peer
@@ -54,6 +56,7 @@ export async function askPeers(question, settings, ask) {
 
 /** @param {Peer} peer */
 function whyMissing(peer) {
+  if (peer.postgres === true && whyNoDatabase() !== undefined) return whyNoDatabase();
   if (peer.package === undefined || peer.package.startsWith("@cortex-memory/")) return undefined;
   if (!existsSync(join(PEERS_FOLDER, "node_modules", peer.package))) {
     return "npm ci --prefix bench/peers was not run";
@@ -65,11 +68,11 @@ function whyMissing(peer) {
 /**
  * What a worker says, line by line, until it ends or has said `killAfter` lines and is killed.
  * @param {Bench} bench
- * @param {string} folder
+ * @param {string} place
  * @param {Partial<import("../peers/worker.mjs").Job> & { readonly killAfter?: number | undefined }} job
  * @returns {AsyncGenerator<Finding>}
  */
-export async function* work({ peer, settings, extent }, folder, { killAfter, ...job }) {
+export async function* work({ peer, settings, extent }, place, { killAfter, ...job }) {
   const node = peer.node22 === true ? NODE22 : process.execPath;
   const child = spawn(node, [join(PEERS_FOLDER, "worker.mjs")], { stdio: "pipe" });
   let errors = "";
@@ -79,7 +82,7 @@ export async function* work({ peer, settings, extent }, folder, { killAfter, ...
   const gone = new Promise((resolve) =>
     child.once("exit", (code, signal) => resolve(signal ?? code)),
   );
-  const about = { peer: peer.name, folder, seed: settings.seed, ids: [] };
+  const about = { peer: peer.name, place, seed: settings.seed, ids: [] };
   child.stdin.end(JSON.stringify({ ...about, ...extent, ...job }));
   let said = 0;
   for await (const line of createInterface({ input: child.stdout })) {
@@ -110,27 +113,39 @@ export async function* work({ peer, settings, extent }, folder, { killAfter, ...
 /**
  * Ids that a process of its own acknowledged; it may be killed after some.
  * @param {Bench} bench
- * @param {string} folder
+ * @param {string} place
  * @param {{ readonly calls: number, readonly skip: number, readonly killAfter?: number }} how
  */
-export async function written(bench, folder, { calls, skip, killAfter }) {
+export async function written(bench, place, { calls, skip, killAfter }) {
   const ids = [];
-  for await (const { id } of work(bench, folder, { job: "write", calls, skip, killAfter })) {
+  for await (const { id } of work(bench, place, { job: "write", calls, skip, killAfter })) {
     ids.push(id);
   }
   return ids;
 }
 
 /**
+ * Where a program keeps its store: a new folder, or the address of a new database. It is gone afterwards.
  * @template T
  * @param {Bench} bench
- * @param {(folder: string) => Promise<T>} run
+ * @param {(place: string, storedBytes: () => Promise<number>) => Promise<T>} run
  */
-export async function inFolder({ settings, question }, run) {
+export async function inPlace({ peer, settings, question }, run) {
+  if (peer.postgres === true) {
+    const database = await startDatabase();
+    const sized = async () =>
+      Number(await database.ask("SELECT pg_database_size(current_database())"));
+    try {
+      const emptyBytes = await sized();
+      return await run(database.url, async () => (await sized()) - emptyBytes);
+    } finally {
+      await database.stop();
+    }
+  }
   const folder = join(settings.folder, question);
   await mkdir(folder, { recursive: true });
   try {
-    return await run(folder);
+    return await run(folder, async () => folderBytes(folder));
   } finally {
     await rm(folder, { recursive: true });
   }

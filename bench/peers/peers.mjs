@@ -41,9 +41,11 @@
  *   readonly file: string,
  *   readonly package?: string,
  *   readonly node22?: boolean,
+ *   readonly postgres?: boolean,
  *   readonly shared: boolean,
  * }} Peer
- * file: the adapter; package: whose installed size counts; shared: two processes may open one store
+ * file: the adapter; package: whose installed size counts; postgres: it is given the address of a new database in
+ * place of a folder; shared: two processes may open one store
  */
 
 /** @type {readonly Peer[]} */
@@ -107,6 +109,27 @@ export const PEERS = [
     file: "minisearch.mjs",
     package: "minisearch",
     shared: false,
+  },
+  {
+    name: "cortex on Postgres",
+    door: "library",
+    what: "the same store in a database",
+    sync: "durable",
+    how: "PostgreSQL, synchronous_commit=on",
+    file: "ours-postgres.mjs",
+    postgres: true,
+    shared: true,
+  },
+  {
+    name: "LangGraph on Postgres",
+    door: "library",
+    what: "PostgresStore: a table of JSON, without vectors",
+    sync: "durable",
+    how: "PostgreSQL, synchronous_commit=on",
+    file: "langgraph-postgres.mjs",
+    package: "@langchain/langgraph-checkpoint-postgres",
+    postgres: true,
+    shared: true,
   },
   {
     name: "cortex mcp",

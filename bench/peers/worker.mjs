@@ -16,7 +16,7 @@ import { PEERS } from "./peers.mjs";
  * @typedef {import("./peers.mjs").Item} Item
  * @typedef {{
  *   readonly peer: string,
- *   readonly folder: string,
+ *   readonly place: string,
  *   readonly seed: number,
  *   readonly job: "measure" | "start" | "write" | "count",
  *   readonly sizes: readonly number[],
@@ -26,7 +26,7 @@ import { PEERS } from "./peers.mjs";
  *   readonly skip: number,
  *   readonly ids: readonly string[],
  * }} Job
- * limitMs: the longest a workload is timed; fillLimitMs: the longest a store is filled;
+ * place: the folder or the address of the store; limitMs: the longest a workload is timed; fillLimitMs: the longest a store is filled;
  * skip: how many memories of the workload other processes write
  */
 
@@ -39,7 +39,7 @@ const job = /** @type {Job} */ (JSON.parse(readFileSync(0, "utf8")));
 const peer = PEERS.find(({ name }) => name === job.peer);
 if (peer === undefined) throw new Error(`no such peer: ${job.peer}`);
 const { openStore } = await import(`./${peer.file}`);
-const store = /** @type {Store} */ (await openStore(job.folder));
+const store = /** @type {Store} */ (await openStore(job.place));
 
 /** @param {object} found */
 function say(found) {

@@ -2,7 +2,7 @@
  * What is lost? Two processes write to one store of each program at the same time, and a process is
  * killed while it writes; afterwards a new one counts how many of the acknowledged writes are there.
  */
-import { askPeers, inFolder, peerRow, work, written } from "../lib/peer-work.mjs";
+import { askPeers, inPlace, peerRow, work, written } from "../lib/peer-work.mjs";
 
 /** @typedef {import("../lib/peer-work.mjs").Bench} Bench */
 
@@ -31,14 +31,14 @@ export function answer(settings) {
  */
 function together(bench) {
   const each = bench.settings.quick ? QUICK_WRITES : WRITES;
-  return inFolder(bench, async (folder) => {
+  return inPlace(bench, async (place) => {
     // The store is there before either comes, so that neither is busy making it.
-    await written(bench, folder, { calls: 1, skip: 2 * each });
+    await written(bench, place, { calls: 1, skip: 2 * each });
     const both = await Promise.all(
-      [0, each].map((skip) => written(bench, folder, { calls: each, skip })),
+      [0, each].map((skip) => written(bench, place, { calls: each, skip })),
     );
     const acknowledged = both.flat();
-    const lost = acknowledged.length - (await counted(bench, folder, acknowledged));
+    const lost = acknowledged.length - (await counted(bench, place, acknowledged));
     const refused = 2 * each - acknowledged.length;
     return [
       peerRow(bench, "two processes: refused", `of ${2 * each}`, 2 * each, [refused]),
@@ -52,20 +52,20 @@ function together(bench) {
  */
 function killed(bench) {
   const killAfter = bench.settings.quick ? QUICK_WRITES : KILLED_AFTER;
-  return inFolder(bench, async (folder) => {
-    const ids = await written(bench, folder, { calls: UNTIL_KILLED, skip: 0, killAfter });
-    const lost = ids.length - (await counted(bench, folder, ids));
+  return inPlace(bench, async (place) => {
+    const ids = await written(bench, place, { calls: UNTIL_KILLED, skip: 0, killAfter });
+    const lost = ids.length - (await counted(bench, place, ids));
     return peerRow(bench, "killed while writing: lost", `of ${ids.length}`, ids.length, [lost]);
   });
 }
 
 /**
  * @param {Bench} bench
- * @param {string} folder
+ * @param {string} place
  * @param {readonly string[]} ids
  */
-async function counted(bench, folder, ids) {
+async function counted(bench, place, ids) {
   let there = 0;
-  for await (const line of work(bench, folder, { job: "count", ids })) there = line.there;
+  for await (const line of work(bench, place, { job: "count", ids })) there = line.there;
   return there;
 }

@@ -6,8 +6,7 @@
  */
 import { performance } from "node:perf_hooks";
 import { installedBytes } from "../lib/installed.mjs";
-import { askPeers, inFolder, PEERS_FOLDER, peerRow, work, written } from "../lib/peer-work.mjs";
-import { folderBytes } from "../lib/stores.mjs";
+import { askPeers, inPlace, PEERS_FOLDER, peerRow, work, written } from "../lib/peer-work.mjs";
 
 /** @typedef {import("../lib/peer-work.mjs").Bench} Bench */
 
@@ -54,9 +53,9 @@ async function measured(bench, sizes, notes) {
     found.get(key)?.runs.push(value);
   };
   for (let run = 0; run < settings.runs; run += 1) {
-    await inFolder(bench, async (folder) => {
+    await inPlace(bench, async (place, storedBytes) => {
       let reached = 0;
-      for await (const line of work(bench, folder, { job: "measure", sizes })) {
+      for await (const line of work(bench, place, { job: "measure", sizes })) {
         const { size, stopped, mb } = line;
         if (stopped !== undefined) {
           if (run === 0) notes.push(`${peer.name}, ${size} memories: left out, ${stopped}.`);
@@ -67,7 +66,7 @@ async function measured(bench, sizes, notes) {
         reached = size;
       }
       if (peer.sync !== "none" && reached > 0) {
-        add(reached, "on disk", "bytes each", folderBytes(folder) / reached);
+        add(reached, "on disk", "bytes each", (await storedBytes()) / reached);
       }
     });
   }
@@ -81,12 +80,12 @@ async function measured(bench, sizes, notes) {
  * @param {Bench} bench
  */
 function started(bench) {
-  return inFolder(bench, async (folder) => {
-    const ids = await written(bench, folder, { calls: 1, skip: 0 });
+  return inPlace(bench, async (place) => {
+    const ids = await written(bench, place, { calls: 1, skip: 0 });
     const times = [];
     for (let run = 0; run < bench.settings.runs; run += 1) {
       const fromMs = performance.now();
-      for await (const _ of work(bench, folder, { job: "start", ids })) {
+      for await (const _ of work(bench, place, { job: "start", ids })) {
         times.push(performance.now() - fromMs);
       }
     }
