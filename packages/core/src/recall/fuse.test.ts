@@ -3,7 +3,14 @@
  */
 import { describe, expect, test } from "vitest";
 import type { LaneScores } from "../contract/recall.js";
-import { type Contender, collapse, fuse, meaningWeight, type OwnFactors } from "./fuse.js";
+import {
+  type Contender,
+  collapse,
+  fuse,
+  meaningLane,
+  meaningWeight,
+  type OwnFactors,
+} from "./fuse.js";
 
 const PLAIN: OwnFactors = { trust: 1, salience: 0.5, speaker: false };
 
@@ -116,23 +123,41 @@ describe("collapsing", () => {
 
 describe("how much meaning counts", () => {
   const SIZES = [1, 10, 50, 100, 200, 1000, 1_000_000];
-  const SHARES = [0, 0.1, 0.2, 0.3, 0.4, 0.6, 1, 1.5];
+  const SHARES = [0, 0.25, 0.5, 0.75, 1];
 
-  test("falls with the number of texts and with what the words explain, and is never nothing", () => {
-    for (const explained of SHARES) {
-      const weights = SIZES.map((texts) => meaningWeight(texts, explained));
-      expect(weights).toEqual([...weights].sort((a, b) => b - a));
-      expect(Math.min(...weights)).toBeGreaterThan(0);
-    }
-    for (const texts of SIZES) {
-      const weights = SHARES.map((explained) => meaningWeight(texts, explained));
-      expect(weights).toEqual([...weights].sort((a, b) => b - a));
+  test("beside words, falls with the number of texts and is never nothing", () => {
+    const weights = SIZES.map(meaningWeight);
+    expect(weights).toEqual([...weights].sort((a, b) => b - a));
+    expect(Math.min(...weights)).toBeGreaterThan(0);
+    expect(meaningWeight(40)).toBeGreaterThan(2);
+    expect(meaningWeight(1000)).toBeLessThan(0.5);
+  });
+
+  test("grows with how near it is and with what words leave open, and never takes from a memory", () => {
+    for (const weight of SIZES.map(meaningWeight)) {
+      for (const lexical of SHARES) {
+        const byOpen = SHARES.map((open) =>
+          SHARES.map((near) => meaningLane({ weight, open }, near, lexical)),
+        );
+        for (const lane of byOpen) {
+          expect(lane).toEqual([...lane].sort((a, b) => a - b));
+          expect(lane[0]).toBe(0);
+        }
+        for (const at of SHARES.keys()) {
+          const lane = byOpen.map((one) => one[at] ?? 0);
+          expect(lane).toEqual([...lane].sort((a, b) => a - b));
+        }
+      }
     }
   });
 
-  test("is more than words can say among few texts, or where no word is found, and less among many", () => {
-    expect(meaningWeight(40, 1)).toBeGreaterThan(2);
-    expect(meaningWeight(1_000_000, 0)).toBeGreaterThan(2);
-    expect(meaningWeight(1000, 0.5)).toBeLessThan(0.5);
+  test("the nearest stands where the best by words would, if words leave all open, and adds a share if they leave nothing", () => {
+    const weight = meaningWeight(500);
+    const best = 1 + weight;
+    expect(meaningLane({ weight, open: 1 }, 1, 0)).toBe(best);
+    expect(meaningLane({ weight, open: 1 }, 1, 0.6) + 0.6).toBeCloseTo(best, 10);
+    expect(meaningLane({ weight, open: 0 }, 1, 0.6)).toBe(weight);
+    // Half as near is far less than half of it: nothing that is only somewhat near stands above what was asked for.
+    expect(meaningLane({ weight, open: 1 }, 0.5, 0)).toBeLessThan(best / 3);
   });
 });

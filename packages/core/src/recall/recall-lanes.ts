@@ -52,8 +52,9 @@ import { type Candidate, REPLY_SHARE, type Scored, sessionEvidence, spread } fro
 import {
   EXPLAINED_LEAST,
   isTitled,
-  meaningOf,
+  meaningLane,
   meaningScale,
+  meaningShare,
   meaningWeight,
   voiceOf,
 } from "./fuse.js";
@@ -313,7 +314,8 @@ class Lanes implements Gathered {
     const best = shown[0]?.cosine ?? 0;
     // A model that does not tell unrelated texts apart has the least say.
     const isKnown = calibration !== UNCALIBRATED;
-    const weight = isKnown ? meaningWeight(texts, this.#explained) : UNKNOWN_MEANING;
+    const weight = isKnown ? meaningWeight(texts) : UNKNOWN_MEANING;
+    const open = isKnown ? Math.max(0, 1 - this.#explained) : 0;
     const isLeftToMeaning = this.#explained < EXPLAINED_LEAST;
     if (best > usual)
       this.scale = meaningScale(weight, this.#explained, closenessOf(calibration, best));
@@ -325,8 +327,10 @@ class Lanes implements Gathered {
       // Where words explain the question, they say how sure the answer is: among many texts something
       // unrelated is always near.
       if (isLeftToMeaning) this.closeness.set(key, closenessOf(calibration, cosine));
-      const own = meaningOf(memory, weight);
-      this.#add(key, { vector: (own * (cosine - usual)) / (best - usual) });
+      const share = meaningShare(memory);
+      const meaning = { weight: share * weight, open: share * open };
+      const words = this.lanes.get(key)?.lexical ?? 0;
+      this.#add(key, { vector: meaningLane(meaning, (cosine - usual) / (best - usual), words) });
     }
     await this.#nearReplies(near.map(({ key }) => key));
   }
