@@ -26,11 +26,23 @@ describe("queries", () => {
     { text: 'an "unbalanced quote', words: ["unbalanc", "quot"], phrases: [] },
     { text: '"" "!!" word', words: ["word"], phrases: [] },
     { text: "run running runs", words: ["run"], phrases: [] },
+    { text: "What's Tom's blood group?", words: ["tom", "blood", "group"], phrases: [] },
+    {
+      text: "Who’s the man that doesn't like rain?",
+      words: ["man", "doesnt", "like", "rain"],
+      phrases: [],
+    },
   ])("$text", ({ text, words, phrases }) => {
     const parsed = parseQuery(english, text);
     expect(parsed.words).toEqual(words);
     expect(parsed.phrases).toEqual(phrases);
     expect(parsed.required).toEqual(phrases.flat());
+  });
+
+  test("in French what an apostrophe joins is judged word by word", async () => {
+    const french = await Analyser.load("french");
+    const { words } = parseQuery(french, "Où est l’avion d'Anne, et qu'est-ce que j'ai vu ?");
+    expect(words).toEqual(["avion", "anne", "vu"]);
   });
 
   test("only so many different words count", () => {

@@ -53,11 +53,16 @@ export function everyWord(analyser: Analyser, text: string): readonly string[] {
 
 const QUOTED = /["“”„]([^"“”„]*)["“”„]/g;
 
+const APOSTROPHE = /['\u2019\uff07]/u;
+
 function looseWords(analyser: Analyser, text: string, others: boolean): readonly string[] {
   const asked = text.replace(UNSPACED_QUESTIONS, " ");
-  const telling = analyser
-    .tokens(asked)
-    .filter(({ start, end }) => !analyser.isStopWord(asked.slice(start, end)));
+  const telling = analyser.tokens(asked).filter(({ word, start, end }) => {
+    const run = asked.slice(start, end);
+    if (analyser.isStopWord(run)) return false;
+    // "What's", "d'Anne": an apostrophe hides a word that says nothing behind or before another.
+    return !APOSTROPHE.test(run) || !analyser.isPlainStopWord(word);
+  });
   const kept = telling.length > 0 || others ? telling : analyser.tokens(text);
   return kept.map(({ word }) => word);
 }
