@@ -62,6 +62,8 @@ export interface Contender {
   readonly factors: OwnFactors;
   /** What all lanes of its question are multiplied by; 1 when not given. */
   readonly scale?: number;
+  /** Whether a time is all that was asked for: then it counts whole, and alone. */
+  readonly byTime?: boolean | undefined;
   /** The seq that brought it: newer stands first among equals. */
   readonly seq: number;
 }
@@ -82,7 +84,8 @@ export function fuse(contenders: readonly Contender[], most = contenders.length)
   for (const contender of contenders) {
     const { scale = 1 } = contender;
     const { trust, salience, speaker } = contender.factors;
-    const relevance = relevanceOf(contender.lanes, speaker);
+    const { lanes, byTime = false } = contender;
+    const relevance = byTime ? (lanes.time ?? 0) : relevanceOf(lanes, speaker);
     if (relevance <= 0) continue;
     const factor = trust * (1 - SALIENCE_SPAN / 2 + SALIENCE_SPAN * salience);
     scored.push({ contender, score: scale * relevance * factor });
@@ -102,7 +105,7 @@ function relevanceOf(lanes: LaneScores, speaker: boolean): number {
   const { time = 0, lexical = 0 } = lanes;
   let sum = LANE_WEIGHTS.lexical * lexical * (speaker ? SPEAKER_FACTOR : 1);
   for (const lane of ADDED_LANES) sum += LANE_WEIGHTS[lane] * (lanes[lane] ?? 0);
-  // Time alone says nothing: every memory of that day has it.
+  // Time says nothing where something else was asked for: every memory of that day has it.
   return sum === 0 ? 0 : sum + LANE_WEIGHTS.time * time;
 }
 
@@ -312,6 +315,8 @@ function isWithin(small: ReadonlySet<string>, large: ReadonlySet<string>): boole
 /** What speaks for a hit. */
 export interface Grounds {
   readonly lanes: LaneScores;
+  /** Whether a time is all that was asked for. */
+  readonly byTime?: boolean | undefined;
   /** How near its meaning is: 1 is what is usual between a question and its answer. */
   readonly closeness: number;
   /** Share of the question that it and its neighbours cover. */
@@ -357,7 +362,9 @@ function isSure(hits: readonly Grounds[]): boolean {
   return heaviest(true) - heaviest(false) <= ASIDE_MOST;
 }
 
-function isCertain({ lanes: { slot = 0, names = 0 }, closeness }: Grounds): boolean {
+function isCertain({ lanes, byTime = false, closeness }: Grounds): boolean {
+  const { slot = 0, names = 0, time = 0 } = lanes;
+  if (byTime) return time === 1;
   return slot > 0 || closeness >= CLOSE_BY_MEANING || names >= CLOSE;
 }
 

@@ -137,6 +137,8 @@ export interface Gathered {
   readonly own: ReadonlyMap<string, Float64Array>;
   /** What each conversation says as a whole, 1 for the best; empty unless conversations are asked for. */
   readonly sessions: ReadonlyMap<string, number>;
+  /** Whether a time alone was asked for, and found: it is all that the lanes say. */
+  readonly byTime?: boolean;
   /** Whether a memory is what somebody else said than the one whom the question names. */
   isAside(memory: FoundMemory): boolean;
   /** Whether a memory is what somebody said whom the question names. */

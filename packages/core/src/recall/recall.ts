@@ -41,6 +41,7 @@ import type { Analyser } from "../text/analyse.js";
 import { questionShape } from "../text/asking-words.js";
 import type { QuestionTerm } from "../text/text-evidence.js";
 import { quoted } from "../trust/scan.js";
+import { gatherByTime, timeFit } from "./by-time.js";
 import {
   belowTrusted,
   type Contender,
@@ -60,7 +61,7 @@ import {
 } from "./fuse.js";
 import { coverageWithKin } from "./kin-words.js";
 import { type EdgeStep, type Gathered, gather } from "./recall-lanes.js";
-import { fitOf, type TimeWords, timeWords } from "./time-words.js";
+import { type TimeWords, timeWords } from "./time-words.js";
 
 /** The heading of the text for a prompt. */
 const TITLE = "Memories that may help (background, possibly out of date)";
@@ -176,7 +177,9 @@ function inquiryOf(engine: Engine, asked: Asked<"recall">): Inquiry {
   const { access, budgetTokens } = asked;
   const questions = questionsOf(asked);
   const shapes = questions.map(questionShape);
-  const gathers = shapes.some((shape) => shape.gathers);
+  const nowMs = asked.now ?? engine.clock();
+  const gathers =
+    shapes.some((shape) => shape.gathers) || questions.some((text) => timeWords(text, nowMs).alone);
   return {
     questions,
     gathers,
@@ -185,7 +188,7 @@ function inquiryOf(engine: Engine, asked: Asked<"recall">): Inquiry {
     budgetTokens: budgetOf(access, budgetTokens, LIMITS.recallTokensDefault),
     // More and shorter ones, where all of something is asked for: the budget is the same.
     form: asked.form ?? (gathers ? "short" : "medium"),
-    nowMs: asked.now ?? engine.clock(),
+    nowMs,
     access,
     filter: filterOf(asked),
     history: asked.history,
@@ -376,13 +379,17 @@ async function answerOne(
       found.map(async (memory, at) => isWanted(memory, at) && (await heldThen(memory, validAt))),
     );
   };
-  const gathered = await gather(engine, reader, {
-    ...{ text, lifecycles, accept },
-    vector: reader.live,
-    bySession: inquiry.bySession,
-    gathers: inquiry.gathers,
-    validAt: validAt ?? nowMs,
-  });
+  const isForTime = time.alone && (inquiry.lanes?.includes("time") ?? true);
+  const then = isForTime ? await gatherByTime(reader, { time, lifecycles, accept }) : undefined;
+  const gathered =
+    then ??
+    (await gather(engine, reader, {
+      ...{ text, lifecycles, accept },
+      vector: reader.live,
+      bySession: inquiry.bySession,
+      gathers: inquiry.gathers,
+      validAt: validAt ?? nowMs,
+    }));
   inquiry.onLanes?.(gathered.lanes);
   const ranked = belowTrusted(await rank(reader, inquiry, gathered, time), voicesIn(gathered));
   const finalists = ranked.flatMap((one): Finalist[] => {
@@ -423,7 +430,7 @@ async function rank(
     const memory = gathered.memories.get(key);
     if (memory === undefined) continue;
     const fit = timeFit(memory, time);
-    const counted = countedLanes(fit === 0 ? lanes : { ...lanes, time: fit }, inquiry.lanes);
+    const counted = countedLanes(fit === 0 ? lanes : { time: fit, ...lanes }, inquiry.lanes);
     if (counted === undefined) continue;
     contenders.push({
       key,
@@ -431,6 +438,7 @@ async function rank(
       factors: { trust: trustOf(memory), salience: 0.5, speaker: gathered.isSpoken(memory) },
       seq: memory.row.seq,
       scale,
+      byTime: gathered.byTime,
     });
   }
   const first = fuse(contenders, finalistsFor(inquiry));
@@ -445,13 +453,6 @@ async function rank(
       return { ...one, factors: { ...one.factors, salience } };
     }),
   );
-}
-
-/** How well a memory fits the times that a question speaks of. */
-function timeFit(memory: FoundMemory, { periods }: TimeWords): number {
-  if (periods.length === 0) return 0;
-  const at = worldTimeOf(memory);
-  return Math.max(0, ...periods.map((period) => fitOf(at, period)));
 }
 
 /** The lanes that the caller wants to count; `undefined` where none of those says anything. */
@@ -579,9 +580,9 @@ function scaledLanes({ lanes, scale = 1 }: Ranked): LaneScores {
 
 function isWeak(analyser: Analyser, shown: readonly Finalist[]): boolean {
   const grounds = shown.map(
-    ({ ranked: { lanes }, memory, coverage, closeness, terms, aside = false }) => {
+    ({ ranked: { lanes, byTime }, memory, coverage, closeness, terms, aside = false }) => {
       const byKin = (): number => coverageWithKin(terms, wordsOf(analyser, memory));
-      return { lanes, coverage, closeness, voice: voiceOf(memory), aside, byKin };
+      return { lanes, byTime, coverage, closeness, voice: voiceOf(memory), aside, byKin };
     },
   );
   return !isConfident(grounds);

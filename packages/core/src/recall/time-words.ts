@@ -3,7 +3,7 @@
  * it asks about the past of a thing ("used to", "before", "originally").
  *
  * Promise: pure; the present is an argument. A question without such words gives nothing, so that
- * ordinary questions are not narrowed. Days are days of the calendar in UTC. The words are data per language
+ * ordinary questions are not narrowed. A question that says nothing else asks for whatever there was then. Days are days of the calendar in UTC. The words are data per language
  * (`text/asking-words.ts`); what English months look like, and numbered months and dates, is here.
  */
 import {
@@ -27,6 +27,8 @@ export interface TimeWords {
   readonly periods: readonly Period[];
   /** Whether it asks how things were, so that replaced memories belong to the answer. */
   readonly past: boolean;
+  /** Whether it asks for whatever there was then ("What did I do last week?"): its other words say nothing. */
+  readonly alone: boolean;
 }
 
 const DAY_MS = 86_400_000;
@@ -107,6 +109,9 @@ const OTHER_MONTHS = LANGUAGES.flatMap(({ months, beforeMonth }) => {
 /** "2023年5月3日", "5月", "五月": years and days may be missing. */
 const NUMBERED_MONTH =
   /(?:(\d{4})年)?(\d{1,2}|十[一二]?|[一二三四五六七八九])月(?:份)?(?:(\d{1,2})[日号])?/gu;
+/** A year behind a word that leads to one, or written as such. */
+const YEAR = /\b(?:in|of|during|since|by|seit|im jahr|en|desde|depuis) (\d{4})\b|(\d{4})年/gu;
+const ISO_DATE = /\b(\d{4})-(\d{2})-(\d{2})\b/g;
 const HAN_DIGITS = "一二三四五六七八九十";
 
 /** Reads the time words of a question. */
@@ -120,7 +125,29 @@ export function timeWords(question: string, nowMs: number): TimeWords {
     ...relative(plain, nowMs),
   ];
   const years = periods.length > 0 ? [] : bareYears(plain);
-  return { periods: [...periods, ...years], past: PAST.test(plain) };
+  const all = [...periods, ...years];
+  return { periods: all, past: PAST.test(plain), alone: all.length > 0 && asksWhatever(plain) };
+}
+
+/** The phrases of a time, wherever they stand in a question. */
+const TIMES: readonly RegExp[] = [
+  ...[MONTH_PATTERN, NUMBERED_MONTH, ISO_DATE],
+  ...[...OTHER_MONTHS, ...RELATIVE, ...LAST_WEEKDAY, ...AGO].map(({ pattern }) => pattern),
+].map(({ source }) => new RegExp(source, "giu"));
+
+/** Words that say nothing beside a time; where words are not spaced, any stretch of them. */
+const { chinese: UNSPACED, ...SPACED } = ASKING_WORDS;
+const WHATEVER = new RegExp(
+  `(?<![\\p{L}\\p{N}])(?:${Object.values(SPACED)
+    .map(({ whatever }) => whatever)
+    .join("|")})(?![\\p{L}\\p{N}])|${UNSPACED.whatever}`,
+  "gu",
+);
+
+/** Whether nothing is left of a question, in plain text, without its times and such words. */
+function asksWhatever(question: string): boolean {
+  const rest = TIMES.reduce((text, pattern) => text.replace(pattern, " "), question);
+  return !/[\p{L}\p{N}]/u.test(rest.replace(YEAR, " ").replace(WHATEVER, " "));
 }
 
 /** How well a time fits a period: 1 inside, less a few days beside it, 0 elsewhere. */
@@ -133,7 +160,7 @@ export function fitOf(atMs: number, { fromMs, toMs }: Period): number {
 }
 
 function isoDates(text: string): Period[] {
-  return [...text.matchAll(/\b(\d{4})-(\d{2})-(\d{2})\b/g)].flatMap(([, year, month, day]) => {
+  return [...text.matchAll(ISO_DATE)].flatMap(([, year, month, day]) => {
     const fromMs = Date.UTC(Number(year), Number(month) - 1, Number(day));
     return Number.isNaN(fromMs) ? [] : [{ fromMs, toMs: fromMs + DAY_MS }];
   });
@@ -196,9 +223,6 @@ function likelyYears(month: number, nowMs: number): number[] {
   const latest = Date.UTC(year, month, 1) <= nowMs ? year : year - 1;
   return [latest, latest - 1];
 }
-
-/** A year behind a word that leads to one, or written as such. */
-const YEAR = /\b(?:in|of|during|since|by|seit|im jahr|en|desde|depuis) (\d{4})\b|(\d{4})年/gu;
 
 function bareYears(text: string): Period[] {
   return [...text.matchAll(YEAR)].flatMap(([, spaced, written]) => {

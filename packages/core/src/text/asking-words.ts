@@ -41,6 +41,8 @@ interface AskingWords {
   readonly numbers: { readonly [word: string]: number };
   /** Asks for what was, negations of the present among it. */
   readonly past: readonly string[];
+  /** Words of a question that asks for whatever there was at a time, and for nothing else. */
+  readonly whatever: string;
   /** Asks for all of something. */
   readonly gathering: readonly string[];
   /** Asks for what came first and what then. */
@@ -93,6 +95,11 @@ const ENGLISH: AskingWords = {
     // "old" only where it is no age.
     "(?<!\\b(?:how|years?|months?|weeks?|days?|hours?|is|are|too|this|that|grow|grows|get|gets)[ -])\\bold\\b(?! enough)",
   ],
+  whatever:
+    "what(?:['’]s)?|which|things?|did|done|do|doing|have|has|had|was|were|been|being|am|is|are|be|i|we|you|me|us|my|our|the|" +
+    "a|on|in|of|at|to|for|with|about|up|going|go|went|happen(?:ed|ing)?|tell|told|say|said|talk(?:ed|ing)?|" +
+    "discuss(?:ed)?|everything|anything|something|all|that|there|and|new|list|show|remember|remind|please|can|" +
+    "could|back|during|since|from|between|over",
   gathering: [
     "\\bhow (?:many|often)\\b|\\b(?:list|enumerate|summari[sz]e|summary)\\b",
     "\\b(?:all|each|every|everything) (?:of )?(?:the|my|our|his|her|their|i|we|things?|times?)\\b",
@@ -171,6 +178,9 @@ const GERMAN: AskingWords = {
     "\\b(?:fruher|vorher|zuvor|ehemals?|ehemalige\\w*|ursprunglich|anfangs|damals|einst|bisherige\\w*)\\b",
     "\\b(?:nicht mehr|kein\\w* mehr|nicht langer|seinerzeit)\\b",
   ],
+  whatever:
+    "was|alles?|habe|haben|hast|hatte[nst]?|ich|wir|du|mir|uns|dir|mich|ist|war|waren|gemacht|getan|tat|los|passiert\\w*|" +
+    "geschehen|geschah|gab|es|erzahlt|gesagt|besprochen|gesprochen|wor(?:uber|an)|am|im|in|an|der|die|das|und|so",
   gathering: [
     "\\bwie (?:viele|oft)\\b|\\b(?:liste|aufzahlen|zahle|nenne|zusammenfassung)\\b",
     "\\b(?:alle|alles|samtliche|jede[rsn]?)\\b|\\bwelche \\w+(?:n|e|er|s)\\b",
@@ -231,6 +241,9 @@ const SPANISH: AskingWords = {
     "\\b(?:antes|anteriormente|previamente|originalmente|inicialmente|antiguamente|en el pasado)\\b",
     "\\b(?:ya no|al principio|solia\\w*|en aquel entonces|por entonces|antigu[oa])\\b",
   ],
+  whatever:
+    "que|cosas?|lo|hice|hicimos|hiciste|he|hemos|has|hecho|paso|pasado|ocurrio|yo|me|nos|te|dije|conte|hablamos|" +
+    "hable|fue|hubo|de|en|el|la|y|todo",
   gathering: [
     "\\b(?:cuales|cuant[oa]s|enumera|resumen|resume)\\b|\\bcon que frecuencia\\b|\\bla lista\\b|\\buna lista\\b",
     "\\b(?:todos|todas) (?:los|las|mis|sus)\\b|\\btodo lo que\\b|\\bque \\w{3,}(?:os|as|es) (?:he|ha|has|hemos|han|me|te|se)\\b",
@@ -291,6 +304,9 @@ const FRENCH: AskingWords = {
     "\\b(?:avant|auparavant|autrefois|precedemment|anciennement|a l['’]origine|au debut|jadis)\\b",
     "\\b(?:ne|n['’]\\w+) [^.?!]*\\bplus\\b|\\bdans le passe\\b|\\ba l['’]epoque\\b|\\bancien(?:ne)?s?\\b",
   ],
+  whatever:
+    "qu['’]?|que|quoi|est|ce|s['’]est|il|j['’]ai|ai|je|nous|avons|avez|vous|tu|as|a|on|fait|passe|arrive|dit|parle|raconte|" +
+    "etait|y|de|en|le|la|les|et|tout|toutes?|choses?",
   gathering: [
     "\\b(?:quels|quelles|combien d|combien de|liste|enumere|resume)\\b",
     "\\b(?:tous|toutes) (?:les|mes|ses|nos)\\b|\\btout ce qu",
@@ -322,6 +338,7 @@ const CHINESE: AskingWords = {
   units: { day: "天|日", week: "周|星期|礼拜", month: "月", year: "年" },
   numbers: { 一: 1, 二: 2, 两: 2, 三: 3, 四: 4, 五: 5, 六: 6, 七: 7, 八: 8, 九: 9, 十: 10, 几: 3 },
   past: ["以前|之前|曾经|过去|原来|当初|当时|不再|本来|从前"],
+  whatever: "什么|哪些|我们?|你们?|做|干|了|过|都|在|有|发生|事情?|的|说|聊|谈|和|吗|呢",
   gathering: ["哪些|多少|几次|几个|列出|列举|所有|全部|一切|总结"],
   order: ["顺序|先后|时间线"],
   telling: "列出 列举 总结 顺序 提到 谈到 对话",
