@@ -1,6 +1,6 @@
 /**
  * Writes what docs/benchmarks.md shows of the programs side by side, with its two pictures, and of the bars, from the
- * results that are kept: `bench/results/peers.json` and `bars.json`. `--check` writes nothing and exits with 1 where page
+ * results that are kept: `bench/results/peers.json`, `peers-recall.json` and `bars.json`. `--check` writes nothing and exits with 1 where page
  * or picture say something else than the results. `--take REPORT.json` first puts the figures of a report, as
  * `npm run bench -- … --json REPORT.json` wrote it, in the place of those that are kept for the same bars.
  */
@@ -56,11 +56,15 @@ const kept = JSON.parse(readFileSync(KEPT_BARS, "utf8"));
 const { rows, machine, date, commit, loadAtEnd, notes } = JSON.parse(
   readFileSync(join(ROOT, "bench/results/peers.json"), "utf8"),
 );
+const parts = /** @type {const} */ ([
+  ["peers", text()],
+  ["found", foundTable()],
+  ["bars", barsTable()],
+]);
 const files = {
-  [PAGE]: withPart(
-    withPart(readFileSync(join(ROOT, PAGE), "utf8"), "peers", text()),
-    "bars",
-    barsTable(),
+  [PAGE]: parts.reduce(
+    (page, [name, part]) => withPart(page, name, part),
+    readFileSync(join(ROOT, PAGE), "utf8"),
   ),
   "docs/pictures/bench-writes.svg": drawBars(
     "Durable writes, one awaited after another (10,000 memories)",
@@ -108,6 +112,24 @@ function takeFigures(path) {
   // In the order of the bars; what is no bar any more is dropped.
   const inOrder = BARS.flatMap(({ name }) => (name in before ? [[name, before[name]]] : []));
   writeFileSync(KEPT_BARS, `${JSON.stringify(Object.fromEntries(inOrder), undefined, 2)}\n`);
+}
+
+/** What each program finds of the retrieval sets. */
+function foundTable() {
+  /** @type {{ readonly rows: readonly import("./peers/recall.mjs").Kept[] }} */
+  const { rows: found } = JSON.parse(
+    readFileSync(join(ROOT, "bench/results/peers-recall.json"), "utf8"),
+  );
+  const measures = Object.keys(found[0]?.metrics ?? {});
+  const lines = found.map(({ set, program, questions, metrics, date: when }) => {
+    const figures = measures.map((what) => (metrics[what] ?? 0).toFixed(3)).join(" | ");
+    return `| ${set} | ${program} | ${questions} | ${figures} | ${when} |`;
+  });
+  return [
+    `| set | program | questions | ${measures.join(" | ")} | measured |`,
+    `|---|---|--:|${measures.map(() => "--:|").join("")}---|`,
+    ...lines,
+  ].join("\n");
 }
 
 /** Every bar with what was found last, and whether that is enough. */
@@ -217,7 +239,7 @@ function rounded(value, digits = 2) {
 
 /**
  * @param {string} page
- * @param {"peers" | "bars"} name
+ * @param {"peers" | "found" | "bars"} name
  * @param {string} part
  */
 function withPart(page, name, part) {

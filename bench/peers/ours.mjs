@@ -12,6 +12,21 @@ export async function openStore(folder) {
   return {
     write: async (item) => (await cortex.write(asWrite(item))).id,
     batch: (items) => writeBatch(cortex, items),
+    remember: async (session, turns) => {
+      const given = turns.map(({ role, content, speaker, at }, index) => ({
+        role,
+        content,
+        index,
+        ...(speaker === undefined ? {} : { speaker }),
+        ...(at === undefined ? {} : { at }),
+      }));
+      const { turns: kept } = await cortex.remember(given, { session });
+      return kept.map(({ id }) => id);
+    },
+    titled: async (title, text) => {
+      const note = { type: /** @type {const} */ ("note"), data: { summary: title, content: text } };
+      return (await cortex.write(note)).id;
+    },
     get: (id) => cortex.get(id),
     page: (tag, limit) => cortex.list({ tag, limit }).then(({ memories }) => memories),
     search: (words, limit) => cortex.search(words.join(" "), { limit }).then(({ hits }) => hits),

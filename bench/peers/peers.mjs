@@ -18,6 +18,8 @@
  *   readonly pid?: number | undefined,
  *   write(item: Item): Promise<string> | string,
  *   batch?(items: readonly Item[]): Promise<string[]> | string[],
+ *   remember?(session: string, turns: readonly import("../../eval/sets.mjs").Turn[]): Promise<readonly string[]>,
+ *   titled?(title: string, text: string): Promise<string>,
  *   get?(id: string): unknown,
  *   page?(tag: string, limit: number): unknown,
  *   search?(words: readonly string[], limit: number): unknown,

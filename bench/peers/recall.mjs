@@ -1,93 +1,136 @@
 /**
- * Recall beside other programs: `node bench/peers/recall.mjs --data DIR [--only NAME]`.
+ * Recall beside other programs: `node bench/peers/recall.mjs --data DIR [--only NAME] [--keep]`.
  *
  * The retrieval sets of the evaluation, filled into each program through its own call for writing and asked
- * through its own search, all with the local model of Cortex; what comes back is measured alike. Programs are
- * given the text of a turn with its speaker before it, because they have no field for one. The pooled unit of a set, and
- * sets larger than `--largest` texts a store, are left out: a search of these programs looks at every vector.
+ * through its own search, all with the local model of Cortex; what comes back is measured alike. A program without a call
+ * for turns of a conversation or titled passages gets each as a text, with the speaker or the title before it. Cortex is asked
+ * twice: once with turns and notes as its users write them, and once with every text as a fact, as the others get it. Texts are cut at a length
+ * that all of them take. The pooled unit of a set, and sets larger than `--largest` texts a store, are left out: a search
+ * of the other programs looks at every vector. `--keep` puts the figures into `bench/results/peers-recall.json`,
+ * from which `bench/page.mjs` writes them into the page.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { means, measure } from "../../eval/metrics.mjs";
 import { findSets } from "../../eval/sets.mjs";
 import { PEERS } from "./peers.mjs";
 
+/**
+ * @typedef {import("../../eval/sets.mjs").EvalSet} EvalSet
+ * @typedef {import("../../eval/sets.mjs").Task} Task
+ * @typedef {import("./peers.mjs").Store} Store
+ * @typedef {{ readonly row: string, readonly peer: string, readonly own: boolean }} Asked
+ * own: turns and titled passages by the calls that the program has for them
+ * @typedef {{
+ *   readonly set: string,
+ *   readonly program: string,
+ *   readonly questions: number,
+ *   readonly metrics: Readonly<Record<string, number>>,
+ *   readonly date: string,
+ * }} Kept
+ */
+
 const HITS = 50;
-const ASKED = ["cortex", "mem0 oss", "LangGraph store"];
+/** A fact of Cortex may have so much; whatever is longer is cut for everybody. */
+const TEXT_CHARACTERS = 20_000;
+const MEASURES = ["R@5", "R@10", "nDCG@10"];
+const KEPT = join(dirname(fileURLToPath(import.meta.url)), "../results/peers-recall.json");
+
+/** @type {readonly Asked[]} */
+const ASKED = [
+  { row: "cortex", peer: "cortex", own: true },
+  { row: "cortex, each text a fact", peer: "cortex", own: false },
+  { row: "mem0 oss", peer: "mem0 oss", own: false },
+  { row: "LangGraph store", peer: "LangGraph store", own: false },
+];
 
 const { values } = parseArgs({
   options: {
     data: { type: "string" },
     only: { type: "string", default: "" },
     largest: { type: "string", default: "2000" },
+    keep: { type: "boolean", default: false },
   },
 });
 if (values.data === undefined) {
   process.stderr.write(
-    "Usage: node bench/peers/recall.mjs --data DIR [--only NAME] [--largest TEXTS]\n",
+    "Usage: node bench/peers/recall.mjs --data DIR [--only NAME] [--largest TEXTS] [--keep]\n",
   );
   process.exit(2);
 }
 const largest = Number(values.largest);
-process.stdout.write(
-  "| set | questions | program | R@5 | R@10 | nDCG@10 |\n|---|--:|---|--:|--:|--:|\n",
-);
+process.stdout.write(`| set | questions | program | ${MEASURES.join(" | ")} |\n`);
+process.stdout.write(`|---|--:|---|${"--:|".repeat(MEASURES.length)}\n`);
 for (const set of findSets(values.data)) {
   if (!set.name.includes(values.only)) continue;
-  for (const name of ASKED) {
-    const found = await askSet(set, name);
+  for (const asked of ASKED) {
+    const found = await askSet(set, asked);
     if (found === undefined) continue;
-    const { questions, mean } = found;
-    const figures = ["R@5", "R@10", "nDCG@10"].map((what) => (mean[what] ?? 0).toFixed(3));
-    process.stdout.write(`| ${set.name} | ${questions} | ${name} | ${figures.join(" | ")} |\n`);
+    const { questions, metrics } = found;
+    const figures = MEASURES.map((what) => (metrics[what] ?? 0).toFixed(3));
+    process.stdout.write(
+      `| ${set.name} | ${questions} | ${asked.row} | ${figures.join(" | ")} |\n`,
+    );
+    if (values.keep) keep({ set: set.name, program: asked.row, questions, metrics });
   }
 }
+// Some of these programs leave timers or sockets behind.
 process.exit(0);
 
 /**
- * The mean of every measure over the questions of a set, by its smallest unit.
- * @param {import("../../eval/sets.mjs").EvalSet} set
- * @param {string} name
+ * Puts figures in the place of those that are kept of the same set and program.
+ * @param {Omit<Kept, "date">} found
  */
-async function askSet(set, name) {
-  const rows = [];
-  for (const task of set.tasks()) {
-    const texts = [
-      ...task.turns.map(({ key, speaker, content }) => ({
-        key,
-        text: speaker === undefined ? content : `${speaker}: ${content}`,
-      })),
-      ...task.passages.map(({ key, title, text }) => ({
-        key,
-        text: title === undefined ? text : `${title}. ${text}`,
-      })),
-    ];
-    if (texts.length > largest) continue;
-    const unit = task.units.find((one) => !one.includes("session"));
-    if (unit === undefined) continue;
-    rows.push(...(await askTask(task, unit, texts, name)));
+function keep({ set, program, questions, metrics }) {
+  /** @type {readonly Kept[]} */
+  let rows = [];
+  try {
+    rows = JSON.parse(readFileSync(KEPT, "utf8")).rows;
+  } catch {
+    // The first result of all.
   }
-  return rows.length === 0 ? undefined : { questions: rows.length, mean: means(rows) };
+  const shown = Object.fromEntries(
+    MEASURES.map((what) => [what, Math.round((metrics[what] ?? 0) * 10_000) / 10_000]),
+  );
+  const date = new Date().toISOString().slice(0, 10);
+  const own = { set, program, questions, metrics: shown, date };
+  const order = (/** @type {Kept} */ one) =>
+    `${one.set} ${ASKED.findIndex(({ row }) => row === one.program)}`;
+  const all = [...rows.filter((one) => order(one) !== order(own)), own];
+  all.sort((a, b) => (order(a) < order(b) ? -1 : 1));
+  writeFileSync(KEPT, `${JSON.stringify({ rows: all }, undefined, 1)}\n`);
 }
 
 /**
- * @param {import("../../eval/sets.mjs").Task} task
- * @param {string} unit
- * @param {readonly { readonly key: string, readonly text: string }[]} texts
- * @param {string} name
+ * The mean of every measure over the questions of a set, by its smallest unit.
+ * @param {EvalSet} set
+ * @param {Asked} asked
  */
-async function askTask(task, unit, texts, name) {
-  const peer = PEERS.find((one) => one.name === name);
-  if (peer === undefined) throw new Error(`no such program: ${name}`);
+async function askSet(set, asked) {
+  const rows = [];
+  for (const task of set.tasks()) {
+    if (task.turns.length + task.passages.length > largest) continue;
+    const unit = task.units.find((one) => !one.includes("session"));
+    if (unit !== undefined) rows.push(...(await askTask(task, unit, asked)));
+  }
+  return rows.length === 0 ? undefined : { questions: rows.length, metrics: means(rows) };
+}
+
+/**
+ * @param {Task} task
+ * @param {string} unit
+ * @param {Asked} asked
+ */
+async function askTask(task, unit, asked) {
+  const peer = PEERS.find(({ name }) => name === asked.peer);
+  if (peer === undefined) throw new Error(`no such program: ${asked.peer}`);
   const folder = mkdtempSync(join(tmpdir(), "cortex-peers-"));
-  const store = /** @type {import("./peers.mjs").Store} */ (
-    await (await import(`./${peer.file}`)).openStore(folder)
-  );
+  const store = /** @type {Store} */ (await (await import(`./${peer.file}`)).openStore(folder));
   try {
-    const keys = new Map();
-    for (const { key, text } of texts) keys.set(await store.write({ text, tag: "turn" }), key);
+    const keys = await fill(store, task, asked);
     await store.settle?.();
     const rows = [];
     for (const { text, gold } of task.questions) {
@@ -97,7 +140,7 @@ async function askTask(task, unit, texts, name) {
         await store.recall?.(text, HITS)
       );
       const ranked = hits
-        .map(({ id, key }) => keys.get(id ?? key))
+        .map(({ id, key }) => keys.get(id ?? key ?? ""))
         .filter((one) => one !== undefined);
       rows.push(measure([...new Set(ranked)], wanted));
     }
@@ -106,4 +149,37 @@ async function askTask(task, unit, texts, name) {
     await store.close();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Writes a task's texts; gives back what each id stands for.
+ * @param {Store} store
+ * @param {Task} task
+ * @param {Asked} asked
+ * @returns {Promise<ReadonlyMap<string, string>>}
+ */
+async function fill(store, task, { own }) {
+  const keys = new Map();
+  const { remember, titled } = own ? store : {};
+  if (remember !== undefined) {
+    for (const session of new Set(task.turns.map((turn) => turn.session))) {
+      const list = task.turns.filter((turn) => turn.session === session);
+      const ids = await remember(session, list);
+      for (const [at, id] of ids.entries()) keys.set(id, list[at]?.key);
+    }
+  } else {
+    for (const { key, speaker, content } of task.turns) {
+      const text = speaker === undefined ? content : `${speaker}: ${content}`;
+      keys.set(await store.write({ text: text.slice(0, TEXT_CHARACTERS), tag: "turn" }), key);
+    }
+  }
+  for (const { key, title, text } of task.passages) {
+    if (title !== undefined && titled !== undefined) {
+      keys.set(await titled(title, text), key);
+    } else {
+      const whole = title === undefined ? text : `${title}. ${text}`;
+      keys.set(await store.write({ text: whole.slice(0, TEXT_CHARACTERS), tag: "passage" }), key);
+    }
+  }
+  return keys;
 }
