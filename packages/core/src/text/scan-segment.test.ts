@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../testing/index.js";
 import { ByteWriter, Postings, type WordDocuments, writePostings } from "./postings.js";
-import { scanSegment } from "./scan-segment.js";
+import { type QueryWord, type ScanParts, scanSegment } from "./scan-segment.js";
 import { BestHits, impactOf } from "./score.js";
 
 const SEED = 20_261_119;
@@ -118,5 +118,40 @@ describe("scanning segments", () => {
     const parts = { source: 0, lengths, averageLength: 9, requiredCount: 0, isVisible };
     scanSegment([word], 9, { ...parts, best });
     expect(best.sorted()).toEqual([{ source: 0, document: 2, score: impactOf(1, 9, 9) }]);
+  });
+
+  test("what fails in one search is not felt by the next, whatever failed", () => {
+    const lengths = new Uint16Array(4096).fill(9);
+    const wordOf = (documents: readonly number[]): QueryWord<Postings> => {
+      const writer = new ByteWriter();
+      const held = { documents, times: documents.map(() => 1) };
+      writePostings(writer, held, 0, { lengths, averageLength: 9 });
+      const bytes = writer.take();
+      return { held: new Postings(bytes, 0, bytes.length), weight: 1, isRequired: false };
+    };
+    const scan = (words: readonly QueryWord<Postings>[], parts: Partial<ScanParts>) => {
+      const best = new BestHits(4);
+      const usual = {
+        source: 0,
+        lengths,
+        averageLength: 9,
+        requiredCount: 0,
+        isVisible: () => true,
+      };
+      scanSegment(words, 9, { ...usual, best, ...parts });
+      return best.sorted().map(({ document }) => document);
+    };
+    const sound = [wordOf([2, 100, 4000])];
+    expect(scan(sound, {})).toEqual([4000, 100, 2]);
+    // A row whose documents lie beyond those of the segment, whose lists are longer than it needs.
+    const short = { lengths: lengths.subarray(0, 64) };
+    expect(() => scan([wordOf([1, 3000])], short)).toThrow("documents of no segment");
+    expect(scan(sound, {})).toEqual([4000, 100, 2]);
+    const isVisible = (document: number): boolean => {
+      if (document === 2000) throw new Error("a damaged row of a document");
+      return true;
+    };
+    expect(() => scan([wordOf([1, 2000, 3000])], { isVisible })).toThrow("a damaged row");
+    expect(scan(sound, {})).toEqual([4000, 100, 2]);
   });
 });

@@ -9,6 +9,7 @@
  *
  * Nothing here waits, so the lists that a segment needs are kept for the next.
  */
+import { CortexError } from "../errors.js";
 import {
   BLOCK_DOCUMENTS,
   ByteReader,
@@ -75,15 +76,15 @@ export function scanSegment(
   const isDense = places > DENSE * blocks && best.threshold > Number.NEGATIVE_INFINITY;
   try {
     if (isDense) for (const word of held) addBounds(word);
-    for (const word of held) markHolders(word, best.threshold, isDense);
+    for (const word of held) markHolders(word, { threshold: best.threshold, isDense, blocks });
     if (most > 0 || requiredCount > 0) for (const word of held) addShares(word, parts);
+    offerWanted(halves, parts);
   } catch (error) {
     // A damaged row must not be felt by the next search.
     for (const list of [holders, wanted, sums, scores, requiredHeld]) list.fill(0);
     throw error;
   }
   if (isDense) sums.fill(0, 0, blocks);
-  offerWanted(halves, parts);
 }
 
 /** Where words stand in so many places of a block, its bounds are added up before they are looked at. */
@@ -130,9 +131,18 @@ function addBounds({ held: { bytes, start, end }, scale }: HeldWord): void {
   }
 }
 
+/** What is so of a whole segment while its documents are marked. */
+interface Marking {
+  readonly threshold: number;
+  readonly isDense: boolean;
+  /** Blocks that the segment has; a row that names one beyond them is damaged. */
+  readonly blocks: number;
+}
+
 /** Marks the documents of a word, those as wanted that another word has as well or whose block may do with this one. */
-function markHolders({ held, scale }: HeldWord, threshold: number, isDense: boolean): void {
+function markHolders({ held, scale }: HeldWord, marking: Marking): void {
   const { bytes, start, end } = held;
+  const { threshold, isDense, blocks } = marking;
   let block = -1;
   for (let at = start; at < end; ) {
     let gap = bytes[at++] as number;
@@ -149,6 +159,7 @@ function markHolders({ held, scale }: HeldWord, threshold: number, isDense: bool
     const enough = (bytes[at++] as number) * scale > threshold ? -1 : 0;
     const blockEnd = at + length;
     if (blockEnd > end) throw endsEarly();
+    if (block >= blocks) throw namesOthers();
     if (isDense && (sums[block] as number) <= threshold) at = blockEnd;
     while (at < blockEnd) {
       const byte = bytes[at++] as number;
@@ -160,6 +171,11 @@ function markHolders({ held, scale }: HeldWord, threshold: number, isDense: bool
       holders[half] = known | bit;
     }
   }
+}
+
+/** The failure of a row that has documents which its segment has not: marks of them would stay for the next search. */
+function namesOthers(): CortexError {
+  return new CortexError("ERR_CORRUPT", "a row of the text index names documents of no segment");
 }
 
 /** Adds a word's shares to the scores of documents that are wanted. */
