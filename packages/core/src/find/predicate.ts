@@ -12,9 +12,8 @@ import { isWellFormed, utf8Length } from "../codec/text.js";
 import { parseUlid, ulidText } from "../codec/ulid.js";
 import { type COMPARISONS, OPERATORS, type Scalar } from "../contract/find.js";
 import { CortexError, describe, invalid, unreachable } from "../errors.js";
-import { timeOfText } from "../history/reader.js";
 import { LIMITS } from "../limits.js";
-import { amountField, checkText, TIME_MAX_MS } from "../records/fields.js";
+import { amountField, checkText, isoTimeMs, TIME_MAX_MS } from "../records/fields.js";
 import type { Frame } from "../records/frames.js";
 import { compilePattern, type Pattern } from "./evaluate.js";
 import { type Field, fieldOf, similarField } from "./find-fields.js";
@@ -201,8 +200,8 @@ function textLiteral(field: Field, value: string, ordered: boolean, path: string
     if (id !== undefined) return { given: value, text: ulidText(id) };
   }
   if (has("time")) {
-    const ms = timeOfText(value);
-    if (!Number.isNaN(ms) && Math.abs(ms) <= TIME_MAX_MS) return { given: value, number: ms };
+    const ms = isoTimeMs(value);
+    if (ms !== undefined && Math.abs(ms) <= TIME_MAX_MS) return { given: value, number: ms };
   }
   if (has("amount") && amountField.safeParse(value).success) {
     return { given: value, text: value, amount: true };

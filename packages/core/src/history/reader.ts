@@ -34,6 +34,7 @@ import {
   type KvSoon,
 } from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord, edgeRecordWithin } from "../records/edge-record.js";
+import { isoTimeMs } from "../records/fields.js";
 import type { MemoryRecord, Version } from "../records/memory-record.js";
 import { lentRecordWithin, plainRecordWithin, recordWithin } from "../records/plain-record.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
@@ -458,7 +459,7 @@ async function placeOf(
   const seq = await positionOf(snapshot, head, at);
   // Nothing that is seen came later: for this caller it is the present.
   if (seq >= seen.lastSeq) return { seq: last, position: seen.position };
-  return { seq, position: at instanceof Date ? at.getTime() : timeOfText(at) };
+  return { seq, position: msOf(at) };
 }
 
 function checkedTime(asOf: number): Date {
@@ -490,19 +491,15 @@ export async function positionOf(
     }
     return beforeBatch(snapshot, asOf);
   }
-  const time = asOf instanceof Date ? asOf.getTime() : timeOfText(asOf);
+  const time = msOf(asOf);
   if (!Number.isFinite(time)) throw invalid(field, "a valid time", describe(asOf), "ERR_AS_OF");
   const seq = await lastSeqAt(snapshot, time);
   if (seq !== undefined) return beforeBatch(snapshot, seq);
   throw new CortexError("ERR_AS_OF", `${field}: the time lies before the first entry`, { field });
 }
 
-/** The milliseconds of an ISO 8601 date or time; not a number when the text is none. */
-export function timeOfText(text: string): number {
-  // Only full ISO forms: "2026" or "yesterday" would be guessed at, differently by each engine.
-  return /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(text)
-    ? Date.parse(text)
-    : Number.NaN;
+function msOf(time: Date | string): number {
+  return time instanceof Date ? time.getTime() : (isoTimeMs(time) ?? Number.NaN);
 }
 
 /**

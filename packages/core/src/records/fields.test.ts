@@ -10,6 +10,7 @@ import {
   checkMetadata,
   checkText,
   fromZod,
+  isoTimeMs,
   jsonBytes,
   jsonField,
   parseWith,
@@ -229,5 +230,50 @@ describe("failures of schemas", () => {
       "b: expected no such field, got an unknown field",
     );
     expect(fromZod(other.error, "").code).toBe("ERR_UNKNOWN_FIELD");
+  });
+});
+
+describe("times as text", () => {
+  const NOON = Date.UTC(2030, 0, 2, 12);
+
+  it.each([
+    ["2030-01-02T12:00:00Z", NOON],
+    ["2030-01-02T12:00:00.000Z", NOON],
+    ["2030-01-02T12:00:00.1239Z", NOON + 123],
+    ["2030-01-02T13:00+01:00", NOON],
+    ["2030-01-02T12:00", NOON],
+    ["2030-01-02T12:00:00", NOON],
+    ["2030-01-02", Date.UTC(2030, 0, 2)],
+    ["2028-02-29", Date.UTC(2028, 1, 29)],
+  ])("%s is the same moment on every machine", (text, ms) => {
+    const { TZ } = process.env;
+    try {
+      for (const zone of ["UTC", "America/New_York", "Asia/Kolkata"]) {
+        process.env.TZ = zone;
+        expect(isoTimeMs(text)).toBe(ms);
+      }
+    } finally {
+      if (TZ === undefined) delete process.env.TZ;
+      else process.env.TZ = TZ;
+    }
+  });
+
+  it.each([
+    "",
+    "2030",
+    "yesterday",
+    "2030-1-2",
+    "2030-01-02 12:00",
+    "2030-01-02T12:00:00Zulu",
+    "2030-01-02T24:00",
+    "2030-01-02T12:00:60Z",
+    "2030-02-29",
+    "2030-02-30T12:00:00Z",
+    "2030-04-31T00:00+01:00",
+    "2030-00-10",
+    "2030-13-01",
+    "2030-01-00",
+  ])("%s is none", (text) => {
+    expect(isoTimeMs(text)).toBeUndefined();
   });
 });

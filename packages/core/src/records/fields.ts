@@ -145,11 +145,20 @@ export const ISO_PATTERN = ISO.source;
 /** The example that messages give. */
 export const ISO_EXAMPLE = "an ISO time such as 2026-03-01T12:00:00Z";
 
-/** Milliseconds since 1970 of an ISO date or time; `undefined` when the text is neither. */
+/**
+ * Milliseconds since 1970 of an ISO date or time; `undefined` when the text is neither. Without an offset it is UTC:
+ * JavaScript would take it for the time of whichever machine reads it.
+ */
 export function isoTimeMs(text: string): number | undefined {
-  const ms = ISO.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(ms) ? undefined : ms;
+  const [, , day, clock, , , , zone] = ISO.exec(text) ?? [];
+  if (day === undefined) return undefined;
+  // The 30th of February would be taken for the 2nd of March.
+  const date = new Date(Date.parse(text.slice(0, DATE_CHARS)));
+  if (date.getUTCDate() !== Number(day)) return undefined;
+  return Date.parse(clock !== undefined && zone === undefined ? `${text}Z` : text);
 }
+
+const DATE_CHARS = "2026-03-01".length;
 
 /** A time as callers may give it: milliseconds since 1970, a `Date`, or an ISO text. */
 export type Time = number | Date | string;

@@ -7,7 +7,12 @@
  * program mean (`from-*.ts`), what the store has already and what is new (`memories.ts`, `links.ts`).
  */
 import { CortexError, type ErrorCode, isCortexError, type WriteInput } from "@cortex-memory/core";
-import type { ConflictPolicy, ImportedEdge, ImportedVersion } from "@cortex-memory/core/contract";
+import {
+  type ConflictPolicy,
+  type ImportedEdge,
+  type ImportedVersion,
+  isoTimeMs,
+} from "@cortex-memory/core/contract";
 import type { Speech } from "../speech.js";
 
 /** A memory to be. */
@@ -199,8 +204,8 @@ export function fineTimeIn(
     typeof value === "string" ? (TIME.exec(value) ?? []) : [];
   const zone =
     offset === "Z" || offset.includes(":") ? offset : `${offset.slice(0, 3)}:${offset.slice(3)}`;
-  const ms = Date.parse(`${date}T${minute}${second}${fraction.padEnd(4, "0").slice(0, 4)}${zone}`);
-  if (Number.isNaN(ms)) throw wrong(field, "an ISO time such as 2026-03-01T12:00:00Z", value);
+  const ms = isoTimeMs(`${date}T${minute}${second}${fraction.padEnd(4, "0").slice(0, 4)}${zone}`);
+  if (ms === undefined) throw wrong(field, "an ISO time such as 2026-03-01T12:00:00Z", value);
   return { ms, nanos: Number(fraction.slice(4, 10).padEnd(6, "0")) };
 }
 
