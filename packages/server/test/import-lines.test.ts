@@ -294,6 +294,11 @@ describe("generic JSONL", () => {
     expect(await refusal(["import", "-", ...from])).toMatch(/^ERR_INVALID FILE: .*stdin/);
     const { exit } = await place.cortex(["import", file, "--from", "notepad"]);
     expect(exit).toBe(2);
+    makeLines(file, [{ type: "fact", text: "Ada lives in Porto" }]);
+    for (const report of [join(place.folder, "none", "report"), place.folder]) {
+      const told = await refusal(["import", file, ...from, "--report", report]);
+      expect(told).toMatch(/^ERR_STORAGE cannot write /);
+    }
     expect(existsSync(place.data)).toBe(false);
   });
 });

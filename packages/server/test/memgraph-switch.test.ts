@@ -96,6 +96,24 @@ describe("the store of a configuration", () => {
     expect((await contents()).lineages).toEqual(["n1", "n2"]);
   });
 
+  test("may hold nothing yet, and counts as imported all the same", async () => {
+    const empty = join(place.folder, "empty.db");
+    makeMemgraph(empty, {});
+    const sqlite = ["--sqlite", empty];
+    const { err, answer } = await ask("memgraph_list_graphs", {}, sqlite);
+    expect(answer).toEqual({ graphs: [] });
+    expect(err).toContain("imported 0 memories");
+    expect((await ask("memgraph_list_graphs", {}, sqlite)).err).not.toContain("imported");
+  });
+
+  test("with a graph that cannot be read says which one", async () => {
+    runSql(file, "UPDATE graphs SET metadata = '{'");
+    const args = ["import", file, "--from", "memgraph"];
+    const refused = await place.cortex(args);
+    expect(refused.exit).toBe(1);
+    expect(refused.err).toContain(`graph ${GRAPH}: graphs.metadata: expected JSON`);
+  });
+
   test("may be a file that is not there yet; a flag without a meaning is refused", async () => {
     const none = join(place.folder, "none.db");
     const { err, answer } = await ask("memgraph_list_graphs", {}, ["--sqlite", none]);

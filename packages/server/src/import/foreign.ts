@@ -5,7 +5,7 @@
  * Where an import goes: one store, or the graphs of a folder; for a dry run, whatever of these is
  * there already, opened and left alone.
  */
-import { appendFileSync, readFileSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
   type Cortex,
@@ -188,8 +188,8 @@ const REPORT_NAME = "import-report.jsonl";
 export async function importForeign(options: ForeignOptions): Promise<ForeignReport> {
   const { dryRun = false, onProgress } = options;
   const file = await PROGRAMS[options.from](options.file);
-  const report = new ReportFile(reportPath(options));
   try {
+    const report = new ReportFile(reportPath(options), options.report !== undefined);
     const target = await openTarget(options, { graphs: file.graphs !== undefined, dryRun });
     try {
       const skipBad = options.skipBad === true;
@@ -250,7 +250,12 @@ function noteImported({ from, file, location, dryRun }: ForeignOptions): void {
   if (from !== "memgraph" || dryRun === true || !isKeptFolder(location)) return;
   if (wasImported(location, file)) return;
   const line = `\n${JSON.stringify(nameOf(file))}\n`;
-  appendFileSync(join(location, IMPORTED_NAME), line, { mode: 0o600, flush: true });
+  const path = join(location, IMPORTED_NAME);
+  writing(path, () => {
+    // A store of memgraph without a graph made nothing here, and is imported whole all the same.
+    mkdirSync(location, { recursive: true, mode: 0o700 });
+    appendFileSync(path, line, { mode: 0o600, flush: true });
+  });
 }
 
 /** What a store is known by: its path, or its address without the password. */
@@ -263,10 +268,15 @@ class ReportFile {
   readonly #path: string | undefined;
   #isBegun = false;
 
-  constructor(path: string | undefined) {
+  /** `isGiven`: somebody chose the place, which is tried before anything is imported. */
+  constructor(path: string | undefined, isGiven: boolean) {
     this.#path = path;
-    // What an earlier import left out says nothing about this one.
-    if (path !== undefined) rmSync(path, { force: true });
+    if (path === undefined) return;
+    writing(path, () => {
+      if (isGiven) appendFileSync(path, "", { mode: 0o600 });
+      // What an earlier import left out says nothing about this one.
+      rmSync(path, { force: true });
+    });
   }
 
   /** Where it is, if it is there. */
@@ -275,8 +285,21 @@ class ReportFile {
   }
 
   add(line: LeftOut): void {
-    if (this.#path === undefined) return;
+    const path = this.#path;
+    if (path === undefined) return;
     this.#isBegun = true;
-    appendFileSync(this.#path, `${JSON.stringify(line)}\n`, { mode: 0o600 });
+    writing(path, () => appendFileSync(path, `${JSON.stringify(line)}\n`, { mode: 0o600 }));
+  }
+}
+
+/** Writes to a file beside the store; what the system refuses is told with the file, and is no fault of ours. */
+function writing(path: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error)) throw error;
+    const isFull = error.code === "ENOSPC" || error.code === "EDQUOT";
+    const code = isFull ? "ERR_DISK_FULL" : "ERR_STORAGE";
+    throw new CortexError(code, `cannot write ${path}: ${error.message}`, {}, error);
   }
 }

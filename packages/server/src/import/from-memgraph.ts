@@ -6,7 +6,7 @@
  * becomes a note under its id in the graph that has it now, each node a version of it; an edge is kept with
  * the lineage that it leaves. What does not fit is a bad record, or is told beside the graph.
  */
-import { LIMITS } from "@cortex-memory/core";
+import { CortexError, LIMITS } from "@cortex-memory/core";
 import type { ImportedVersion } from "@cortex-memory/core/contract";
 import { importedName } from "@cortex-memory/core/memgraph";
 import { isDatabaseAddress } from "../config.js";
@@ -34,7 +34,7 @@ import type { SqlRow, SqlValue } from "./sqlite-file.js";
 export async function openMemgraph(place: string): Promise<ForeignFile> {
   const rows = isDatabaseAddress(place) ? await openPostgresRows(place) : openSqliteRows(place);
   try {
-    const graphs = rows.graphs.map(graphOf);
+    const graphs = rows.graphs.map(namedGraph);
     const known = new Set(graphs.map(({ id }) => id));
     return {
       graphs,
@@ -48,6 +48,13 @@ export async function openMemgraph(place: string): Promise<ForeignFile> {
     await rows.close();
     throw error;
   }
+}
+
+/** A graph of the file. No import goes past a bad one, because everything that it holds would be left out: it is named. */
+function namedGraph(row: SqlRow): GraphPlan {
+  const plan = attempt(placeOf("graph", row), () => graphOf(row));
+  if (!isUnusable(plan)) return plan;
+  throw new CortexError(plan.code, `${plan.at}: ${plan.message}`);
 }
 
 function graphOf(row: SqlRow): GraphPlan {
@@ -86,7 +93,7 @@ async function* nodes(
   }
 }
 
-function placeOf(what: "node" | "edge", row: SqlRow): string {
+function placeOf(what: "graph" | "node" | "edge", row: SqlRow): string {
   const id = attempt(what, () => textOf(row.id, "id") ?? "");
   return typeof id === "string" ? `${what} ${id}` : what;
 }
@@ -192,9 +199,10 @@ function edgeOf(row: SqlRow, graphs: ReadonlySet<string>): LinkRecord {
 }
 
 function graphIn(value: SqlValue | undefined, field: string, graphs: ReadonlySet<string>): string {
-  const name = importedName(needed(value, field));
+  const id = needed(value, field);
+  const name = importedName(id);
   if (graphs.has(name)) return name;
-  throw wrong(field, "a graph of the file", value);
+  throw wrong(field, "a graph of the file", id);
 }
 
 /** A column that must hold a text. */
