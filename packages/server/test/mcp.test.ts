@@ -356,6 +356,16 @@ describe("every tool", () => {
     const { failure } = await server.call(name, { nonsense: true });
     expect(["ERR_INVALID", "ERR_UNKNOWN_FIELD"]).toContain(failure?.code);
   });
+
+  test.each(STANDARD_TOOLS)(
+    "$name calls what it does not know as it was called",
+    async ({ name }) => {
+      for (const member of ["constructor", "toString", "__proto__"]) {
+        const { failure } = await server.call(name, JSON.parse(`{"${member}":1,"nonsense":true}`));
+        expect(failure?.message).not.toMatch(/function|\[object/);
+      }
+    },
+  );
 });
 
 describe("answers", () => {

@@ -126,7 +126,15 @@ export {
   TIERS,
   type Tier,
 } from "./recall.js";
-export { checkInput, codeIn, refusalOf, renamed, shownPath, unwrapped } from "./refusal.js";
+export {
+  checkInput,
+  codeIn,
+  namesIn,
+  refusalOf,
+  renamed,
+  shownPath,
+  unwrapped,
+} from "./refusal.js";
 export {
   DECISIONS,
   type Decision,

@@ -146,5 +146,12 @@ export function renamed(error: CortexError, nameOf: (field: string) => string): 
   return new CortexError(error.code, message, { ...error.details, field: name }, error.cause);
 }
 
+/** Names by a table; a field that is not in it keeps its own, also one called `constructor`. */
+export function namesIn(
+  words: { readonly [field: string]: string } = {},
+): (field: string) => string {
+  return (field) => (Object.hasOwn(words, field) ? (words[field] ?? field) : field);
+}
+
 /** A path as messages show it. */
 export const shownPath = fieldPath;

@@ -2,7 +2,7 @@
  * Who may call what of memgraph's store, and in which words a failure is told: the policy column of the
  * calls, and the texts that programs of memgraph's compare. Programs of ours branch on the code.
  */
-import { renamed } from "../contract/refusal.js";
+import { namesIn, renamed } from "../contract/refusal.js";
 import type { Policy } from "../contract/verb.js";
 import { type CortexError, type ErrorCode, isCortexError } from "../errors.js";
 import { admitToGraphs } from "../hub/context.js";
@@ -98,5 +98,5 @@ export function memgraphText(error: CortexError): string {
 
 /** Throws a failure of an ordinary verb with its fields called as the caller of memgraph's call did. */
 export function inWords(error: unknown, words: { readonly [field: string]: string }): never {
-  throw isCortexError(error) ? renamed(error, (field) => words[field] ?? field) : error;
+  throw isCortexError(error) ? renamed(error, namesIn(words)) : error;
 }

@@ -10,7 +10,7 @@
 import * as z from "zod";
 import type { BatchItem, BatchItemResult } from "../contract/batch.js";
 import { listOf } from "../contract/fields.js";
-import { checkInput, renamed } from "../contract/refusal.js";
+import { checkInput, namesIn, renamed } from "../contract/refusal.js";
 import type { Cortex } from "../cortex.js";
 import { checkObject, checkOptions } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
@@ -241,7 +241,7 @@ function plainError(error: CortexError, item: BatchItem | CortexError): CortexEr
     return endError(`ref not found: ${typeof end === "string" ? end : end.ref}`);
   }
   const words: { readonly [field: string]: string } = "link" in item ? EDGE_WORDS : NODE_WORDS;
-  return renamed(own, (field) => words[field] ?? field);
+  return renamed(own, namesIn(words));
 }
 
 /** The same failure, naming the item it happened in. */

@@ -29,6 +29,7 @@ import {
   GIVEN_ROLES,
   ISO_PATTERN,
   listOf,
+  namesIn,
   type OnPlan,
   refusalOf,
   renamed,
@@ -172,7 +173,7 @@ export function failure(
   log: ToolContext["log"],
 ): ToolAnswer & { readonly isError: true } {
   if (isCortexError(error)) {
-    const own = renamed(error, (field) => tool.words?.[field] ?? field);
+    const own = renamed(error, namesIn(tool.words));
     return failed(own.code, own.message, adviceOn(own, tool));
   }
   log(`${tool.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
