@@ -8,7 +8,7 @@
  *
  * What is kept is code that will run, so it lies beside the program: whoever may write there may change the program itself.
  */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { cachedDataVersionTag } from "node:v8";
@@ -114,11 +114,21 @@ function keep(folder: string, compiled: readonly Compiled[]): void {
       const head = Buffer.alloc(HEAD_BYTES);
       head.writeUInt32LE(sourceSum, 0);
       head.writeUInt32LE(crc32(code), 4);
-      const unfinished = `${file}.${process.pid}`;
-      writeFileSync(unfinished, Buffer.concat([head, code]));
-      renameSync(unfinished, file);
+      put(file, Buffer.concat([head, code]));
     }
   } catch {
     // A folder that is not ours to write, or a full disk: the next start compiles again.
+  }
+}
+
+/** Puts a file in its place in one step. What cannot be finished is removed: every start would leave one on a full disk. */
+function put(file: string, bytes: Buffer): void {
+  const unfinished = `${file}.${process.pid}`;
+  try {
+    writeFileSync(unfinished, bytes);
+    renameSync(unfinished, file);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
   }
 }

@@ -101,3 +101,15 @@ test("where nothing can be kept, nothing is said", () => {
   writeFileSync(join(folder, "file"), "");
   expect(run(join(folder, "file", "kept"))).toBe("onemain.cjs");
 });
+
+test("what cannot be put in its place leaves nothing behind", () => {
+  run();
+  const before = keptFiles();
+  for (const file of before) {
+    rmSync(file);
+    mkdirSync(file);
+    writeFileSync(join(file, "something"), "");
+  }
+  expect(run()).toBe("onemain.cjs");
+  expect(keptFiles()).toEqual(before);
+});
