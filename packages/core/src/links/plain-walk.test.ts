@@ -49,14 +49,17 @@ async function grown({ hub }: TestHub, seed: number, unusual: boolean) {
       const from = NAMES[pick(NAMES.length)] ?? "a";
       const to = NAMES[pick(NAMES.length)] ?? "b";
       const kind = KINDS[pick(KINDS.length)] ?? "cites";
-      const how = [{}, { ordinal: pick(5) }, { metadata: { why: "x" } }, { validTo: 1 }][pick(4)];
-      await memory.addEdge(from, kind, to, { loose: {}, ...how });
+      const over = pick(2) === 0 ? { validTo: 1 } : { validFrom: 2 ** 45 };
+      const how = [{}, { ordinal: pick(5) }, { metadata: { why: "x" } }, over][pick(4)];
+      const { id } = await memory.addEdge(from, kind, to, { loose: {}, ...how });
+      if (pick(5) === 0) await memory.removeEdgeById(id);
     }
     await memory.write({ type: "note", text: "again", externalId: "b" }, { upsert: {} });
     if (!unusual) return;
     await memory.addEdge(NAMES[pick(3)] ?? "a", "uses", "nobody", { loose: {} });
     await memory.addEdge(NAMES[pick(3)] ?? "a", "uses", "far", { loose: { toGraph: "other" } });
-    await memory.tombstone(NAMES[3 + pick(5)] ?? "d", "hidden");
+    await memory.tombstone(NAMES[3 + pick(3)] ?? "d", "hidden");
+    if (pick(2) === 0) await memory.forget(NAMES[6 + pick(2)] ?? "g", "asked");
   });
 }
 
