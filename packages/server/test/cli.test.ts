@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { runCli } from "../src/cli/run.js";
 import { defineOperation } from "../src/operations/define.js";
+import { OPERATIONS } from "../src/operations.js";
 import { type Ended, makeHost, makePlace, type Place } from "./cortex-process.js";
 
 let place: Place;
@@ -24,6 +25,18 @@ function testOfFiles(name: string, body: () => Promise<void>): void {
 const failure = (text: string): { readonly code: string; readonly message: string } =>
   (JSON.parse(text) as { readonly error: { readonly code: string; readonly message: string } })
     .error;
+
+test("every command that is used wrongly shows the way to its own help", async () => {
+  const commands = OPERATIONS.flatMap(({ cli }) => [cli.command, cli.alias ?? []].flat());
+  for (const command of new Set(commands)) {
+    const { exit, err } = await place.bare([...command.split(" "), "--no-such-flag"]);
+    expect([command, exit, err]).toEqual([
+      command,
+      2,
+      expect.stringContaining(`try: cortex ${command} --help`),
+    ]);
+  }
+});
 
 describe("writing and reading", () => {
   test("write gives id, uri, version and seq; get gives the memory", async () => {

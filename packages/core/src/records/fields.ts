@@ -556,6 +556,8 @@ export function expectedOf(issue: z.core.$ZodIssue): string {
       return `${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}`;
     case "invalid_union":
       return expectedOfForms(issue);
+    case "custom":
+      return isProblem(issue.params) ? issue.params.expected : issue.message;
     default:
       return issue.message;
   }

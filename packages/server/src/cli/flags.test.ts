@@ -135,6 +135,39 @@ test("what a member says is true of its value; only its flag turns something off
   }
 });
 
+test("whatever a flag refuses, it says in words what it takes", () => {
+  let refused = 0;
+  for (const one of OPERATIONS) {
+    for (const field of fieldsOf(one)) {
+      for (const text of [
+        "",
+        " ",
+        "nonsense",
+        "1.5",
+        "-1",
+        "{",
+        "[]",
+        "{}",
+        "a=b",
+        "x".repeat(70_000),
+      ]) {
+        const raw = field.syntax === "list" || field.syntax === "pairs" ? [text] : text;
+        try {
+          readValue(field, raw, "--x");
+        } catch (error) {
+          refused += 1;
+          expect([one.name, field.name, String(error)]).toEqual([
+            one.name,
+            field.name,
+            expect.not.stringMatching(/Invalid|undefined|\[object/),
+          ]);
+        }
+      }
+    }
+  }
+  expect(refused).toBeGreaterThan(500);
+});
+
 test("whatever is missing is called by its flag or its argument's label, in every command", () => {
   const raw = { args: [], flags: new Map(), globals: {} } as never;
   for (const one of OPERATIONS) {

@@ -341,7 +341,7 @@ const OWN_COMMANDS: readonly string[] = ["bench", "completion", "demo", "mcp", "
 /** The help that would have shown the way. */
 function helpFor(args: readonly string[], operations: readonly Operation[]): string {
   const named = args.filter((word) => /^[a-z][a-z-]*$/.test(word));
-  const known = new Set(operations.map(({ cli }) => cli.command));
+  const known = new Set(operations.flatMap(({ cli }) => [cli.command, cli.alias ?? []].flat()));
   const two = named.slice(0, 2).join(" ");
   if (known.has(two)) return `cortex ${two} --help`;
   const one = named[0] ?? "";
