@@ -341,6 +341,27 @@ describe("routes and shapes", () => {
     if (status !== 405) expect(got.json.error).toMatch(/^memgraph: /);
   });
 
+  test("what is wrong is called as the caller called it", async () => {
+    const g = await graph();
+    const a = await node(g, "a");
+    const edge = { graph_id: g, from_lineage: a.lineage_id, to_lineage: "b", kind: "k" };
+    const wrong = [
+      ["POST", "/v1/edges", { ...edge, from_lineage: "nobody" }, "from_lineage"],
+      ["POST", "/v1/edges", { ...edge, graph_id: "nobody" }, "graph_id"],
+      ["DELETE", "/v1/edges/nonsense", undefined, "edge_id"],
+      ["POST", "/v1/nodes", { graph_id: "nobody", kind: "k", content: "x" }, "graph_id"],
+      ["POST", "/v1/nodes", { graph_id: g, kind: "k", lineage_id: "x".repeat(300) }, "lineage_id"],
+      ["POST", "/v1/nodes", { graph_id: g, kind: "k", created_by: "x".repeat(300) }, "created_by"],
+    ] as const;
+    for (const [method, path, body, field] of wrong) {
+      const { json } = await send(method, path, body);
+      expect(json).toMatchObject({
+        field,
+        detail: expect.stringMatching(new RegExp(`^${field}: `)),
+      });
+    }
+  });
+
   test("an unknown lineage has an empty history and no neighbours", async () => {
     await graph();
     expect((await server.get("/v1/nodes/nobody/history")).json).toEqual({ versions: [] });

@@ -6,8 +6,8 @@
  * answer a response, is left to the doors: `mcp/tools-memgraph.ts` and `http/memgraph-routes.ts`.
  */
 
-import type { Access, Hub } from "@cortex-memory/core";
-import { refusalOf, unwrapped } from "@cortex-memory/core/contract";
+import { type Access, type Hub, isCortexError } from "@cortex-memory/core";
+import { refusalOf, renamed, unwrapped } from "@cortex-memory/core/contract";
 import type { HUB_POLICIES } from "@cortex-memory/core/doors";
 import { type MEMGRAPH_POLICIES, type Memgraph, memgraph } from "@cortex-memory/core/memgraph";
 import type * as z from "zod";
@@ -117,9 +117,22 @@ export function defineCall<I extends z.ZodObject, O extends z.ZodObject>(
     effect,
     idempotent: spec.idempotent ?? effect === "read",
     async run(door, input, meant = (given) => given) {
-      const answer = await call(door, checked(row.input, input, meant));
-      return isFailed(answer) ? answer : { json: answer as Json };
+      const asked = checked(row.input, input, meant);
+      try {
+        const answer = await call(door, asked);
+        return isFailed(answer) ? answer : { json: answer as Json };
+      } catch (error) {
+        throw isCortexError(error) ? renamed(error, memberOf(row.input)) : error;
+      }
     },
+  };
+}
+
+/** What a call names the fields of the store's: `fromLineage` is `from_lineage` in its input. */
+function memberOf({ shape }: z.ZodObject): (field: string) => string {
+  return (field) => {
+    const name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return [name, `${name}_id`].find((one) => Object.hasOwn(shape, one)) ?? field;
   };
 }
 
