@@ -28,8 +28,8 @@ import {
   isHeadKey,
   isMovedHead,
   type Kv,
+  type KvAtOnce,
   type KvCommit,
-  type KvNow,
   type KvSnapshot,
   type KvSoon,
   type OnEntry,
@@ -46,7 +46,7 @@ export function verified(kv: Kv, sha256: Sha256): Kv {
     snapshot: (options) => kv.snapshot(options === undefined ? always : { onEntry, ...options }),
     ...(kv.readNow === undefined
       ? {}
-      : { readNow: <T>(read: (rows: KvNow) => T) => kv.readNow?.(read, always) }),
+      : { readNow: <T>(read: (rows: KvAtOnce) => T) => kv.readNow?.(read, always) }),
   });
 }
 

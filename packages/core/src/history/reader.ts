@@ -336,6 +336,21 @@ export function showNow<T>(
   return shownOf(rows, id, show);
 }
 
+/**
+ * What `show` makes of the version at a pointer, and of the seq of its entry, of rows that are at hand. The version is lent
+ * to it; what it holds may be kept. `undefined` where there is none, or where its record is not plain.
+ */
+export function showVersionNow<T>(
+  rows: KvNow,
+  pointer: PartPointer,
+  show: (version: Version, seq: number) => T,
+): T | undefined {
+  return rows.lookNow(passingJournalKey(pointer.seq), (entry) => {
+    const { record, header } = partAt(entry, pointer, lentRecordWithin);
+    return record?.version === undefined ? undefined : show(record.version, header.seq);
+  });
+}
+
 function shownOf<T>(rows: KvNow, id: Bytes, show: (memory: FoundMemory) => T): T | undefined {
   const memory = plainNow(rows, id) ?? memoryOf(rows, id, rowOf(rows, id));
   return memory === undefined ? undefined : show(memory);

@@ -23,7 +23,7 @@ import {
   around,
   HEAD_KEY,
   type Kv,
-  type KvNow,
+  type KvAtOnce,
   type KvSnapshotOptions,
   type KvSoon,
 } from "../kv/kv.js";
@@ -227,7 +227,7 @@ function toldOfEnd(
     ...(kv.readNow === undefined
       ? {}
       : {
-          readNow: <T>(read: (rows: KvNow) => T, options?: Pick<KvSnapshotOptions, "onEntry">) =>
+          readNow: <T>(read: (rows: KvAtOnce) => T, options?: Pick<KvSnapshotOptions, "onEntry">) =>
             kv.readNow?.(read, options),
         }),
     commit: (change) => seen(kv.commit(change)),

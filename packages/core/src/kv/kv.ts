@@ -190,8 +190,13 @@ export interface KvSnapshot {
   close(): void;
 }
 
-/** Rows of one state that are at hand for the length of one call; see `Kv.readNow`. */
+/** Rows of one state that are at hand, one by one. */
 export type KvNow = Required<Pick<KvSnapshot, "getNow" | "lookNow">>;
+
+/** What `Kv.readNow` reads from: rows one by one, and ranges as `ranges` gives them. */
+export interface KvAtOnce extends KvNow {
+  rangeNow(range: KvRange): readonly KvRow[];
+}
 
 /** One atomic change. A key is named at most once over `puts` and `deletes`, and never `HEAD_KEY`. */
 export interface KvCommit {
@@ -282,7 +287,7 @@ export interface Kv {
    * `undefined`, and nothing read, where this one has to wait all the same: then `snapshot` gives what there is.
    */
   readNow?<T>(
-    read: (rows: KvNow) => T,
+    read: (rows: KvAtOnce) => T,
     options?: Pick<KvSnapshotOptions, "onEntry">,
   ): T | undefined;
   commit(change: KvCommit): Promise<KvCommitResult>;

@@ -97,10 +97,25 @@ describe("reads at once", () => {
       }
     }
     expect(kv.readNow?.((all) => all.lookNow(bytes(6, 9), hex))).toBe(undefined);
+    // Of the journal alone, of the other rows alone, and of both.
+    for (const [from, to] of [
+      [1, 2],
+      [6, 7],
+      [0, 9],
+    ] as const) {
+      const range = { gte: bytes(from), lt: bytes(to), limit: 9 };
+      const snapshot = await kv.snapshot();
+      expect(kv.readNow?.((all) => all.rangeNow(range))).toEqual(
+        (await snapshot.ranges([range]))[0],
+      );
+      snapshot.close();
+    }
     const onEntry = (): never => {
       throw new Error("refused");
     };
     expect(() => kv.readNow?.((all) => all.lookNow(bytes(1, 1), hex), { onEntry })).toThrow();
+    const journal = { gte: bytes(1), lt: bytes(2), limit: 9 };
+    expect(() => kv.readNow?.((all) => all.rangeNow(journal), { onEntry })).toThrow();
     expect(kv.readNow?.((all) => all.lookNow(bytes(6, 1), hex), { onEntry })).toBeDefined();
   });
 

@@ -27,12 +27,12 @@ import {
   type Bytes,
   isMovedHead,
   type Kv,
+  type KvAtOnce,
   type KvCacheCommit,
   type KvCommit,
   type KvCommitResult,
   type KvGeneration,
   type KvManifest,
-  type KvNow,
   type KvSnapshot,
   type KvSnapshotOptions,
   removedStore,
@@ -181,7 +181,10 @@ class LmdbKv implements Kv {
     throw lostChain(this.#place.folder);
   }
 
-  readNow<T>(use: (rows: KvNow) => T, options?: Pick<KvSnapshotOptions, "onEntry">): T | undefined {
+  readNow<T>(
+    use: (rows: KvAtOnce) => T,
+    options?: Pick<KvSnapshotOptions, "onEntry">,
+  ): T | undefined {
     // The snapshot that is taken instead lets the process do something else.
     if (this.#turns + 1 >= SNAPSHOTS_PER_TURN) return undefined;
     this.#turns += 1;

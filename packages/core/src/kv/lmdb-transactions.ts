@@ -15,7 +15,7 @@ import {
   isHeadKey,
   isMovedHead,
   JOURNAL_KEY_BYTE,
-  type KvNow,
+  type KvAtOnce,
   type KvRange,
   type KvRow,
   type KvSnapshot,
@@ -90,14 +90,9 @@ export class LmdbSnapshot implements KvSnapshot {
 
   async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
     if (this.#isLong()) await nextTurn();
-    const read = this.#reading();
-    for (const range of ranges) assertRange(range);
-    return reading(() => {
-      const found = ranges.map((range) => this.#file.range(range, read));
-      for (const rows of found) this.#rowsThisTurn += rows.length;
-      showEntries(this.#onEntry, ranges, found);
-      return found;
-    });
+    const found = rangesNow(this.#file, this.#reading(), ranges, this.#onEntry);
+    for (const rows of found) this.#rowsThisTurn += rows.length;
+    return found;
   }
 
   close(): void {
@@ -125,7 +120,7 @@ export class LmdbSnapshot implements KvSnapshot {
 }
 
 /** The rows of a read that ends with the call it is for. */
-export class LmdbNow implements KvNow {
+export class LmdbNow implements KvAtOnce {
   readonly #begun: Begun;
   readonly #onEntry: OnEntry | undefined;
 
@@ -144,6 +139,26 @@ export class LmdbNow implements KvNow {
     if (isHeadKey(key)) return head === undefined ? undefined : look(head);
     return lookAt(file, read, key, look, this.#onEntry);
   }
+
+  rangeNow(range: KvRange): readonly KvRow[] {
+    const { file, read } = this.#begun;
+    return rangesNow(file, read, [range], this.#onEntry)[0] ?? [];
+  }
+}
+
+/** The rows of ranges, shown to whoever wants to see those of the journal. */
+function rangesNow(
+  file: LmdbFile,
+  read: LmdbRead,
+  ranges: readonly KvRange[],
+  onEntry: OnEntry | undefined,
+): KvRow[][] {
+  for (const range of ranges) assertRange(range);
+  return reading(() => {
+    const found = ranges.map((range) => file.range(range, read));
+    showEntries(onEntry, ranges, found);
+    return found;
+  });
 }
 
 /** One row, shown to whoever wants to see those of the journal; without a list or a function made for it. */

@@ -20,12 +20,12 @@ import {
   compareBytes,
   HEAD_KEY,
   type Kv,
+  type KvAtOnce,
   type KvCacheCommit,
   type KvCommit,
   type KvCommitResult,
   type KvGeneration,
   type KvManifest,
-  type KvNow,
   type KvRange,
   type KvRow,
   type KvSnapshot,
@@ -88,7 +88,7 @@ class MemoryKv implements Kv {
     return snapshot;
   }
 
-  readNow<T>(read: (rows: KvNow) => T, options?: Pick<KvSnapshotOptions, "onEntry">): T {
+  readNow<T>(read: (rows: KvAtOnce) => T, options?: Pick<KvSnapshotOptions, "onEntry">): T {
     this.#assertOpen();
     const snapshot = new MemorySnapshot(this.#store.state, this.#snapshots, options?.onEntry);
     try {
@@ -226,6 +226,14 @@ class MemorySnapshot implements KvSnapshot {
   }
 
   async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
+    return this.#rangesNow(ranges);
+  }
+
+  rangeNow(range: KvRange): readonly KvRow[] {
+    return this.#rangesNow([range])[0] ?? [];
+  }
+
+  #rangesNow(ranges: readonly KvRange[]): KvRow[][] {
     const state = this.#read();
     const found = ranges.map((range) => rowsOf(state, range));
     showEntries(this.#onEntry, ranges, found);

@@ -17,7 +17,8 @@ import { type FoundMemory, Reader } from "../history/reader.js";
 import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { findMemory, history, missed, timeAt } from "../memory/read.js";
+import { history } from "../memory/history.js";
+import { findMemory, missed, timeAt } from "../memory/read.js";
 import {
   askedKind,
   canonicalKind,

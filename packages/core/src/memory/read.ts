@@ -1,21 +1,24 @@
 /**
- * Reading memories: one, a pinned version, the history of one, a list by an index. Every answer is of
- * one journal position, the end or the past that `asOf` names, and goes through the caller's access.
+ * Reading memories: one, a pinned version, the versions that one had. Every answer is of one journal
+ * position, the end or the past that `asOf` names, and goes through the caller's access.
  *
  * The open versions of a memory: the current one, and while a conflict is open those that were kept
  * beside it. Most readers know a memory by its head; a reader for whom each open version stands for
  * itself finds here which there are and what of each is searched.
  */
 import type { Asked } from "../contract/index.js";
-import type { HistoryItem } from "../contract/memory.js";
 import type { Memory } from "../contract/shapes.js";
 import { type Engine, findIds, firstRefKey, type ParsedRef, parseRef } from "../engine/engine.js";
-import { shapeMemory, shapeOpen } from "../engine/shapes.js";
-import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/pointers.js";
+import { shapeMemory } from "../engine/shapes.js";
+import {
+  decodeMemoryRow,
+  decodePointer,
+  type MemoryRow,
+  type PartPointer,
+} from "../history/pointers.js";
 import { bodyOf, type FoundMemory, type Read, Reader, showNow } from "../history/reader.js";
 import { decodeHeader, splitEntry } from "../journal/entry.js";
 import {
-  afterPrefix,
   INDEX,
   idKey,
   indexPrefix,
@@ -27,17 +30,11 @@ import {
   textKey,
   versionKey,
 } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
 import { INTEGER_MAX } from "../limits.js";
-import {
-  decodeMemoryRecord,
-  type Head,
-  type MemoryRecord,
-  primaryText,
-  shownVersion,
-} from "../records/memory-record.js";
+import { decodeMemoryRecord, type Head, type MemoryRecord } from "../records/memory-record.js";
 import { LIFECYCLES } from "../records/types.js";
-import { buildUri, parseUri } from "../records/uri.js";
+import { parseUri } from "../records/uri.js";
 import { type Access, maySee } from "../scope/access.js";
 import type { DocumentSource } from "../text/document.js";
 import { type SlotTurns, slotTurns } from "./members.js";
@@ -120,46 +117,6 @@ export async function resolve(
   const { type, version } = parseUri(uri);
   const memory = await get(engine, { id: uri, version, asOf, access });
   return memory?.type === type ? memory : undefined;
-}
-
-/** Every version of a memory, newest first; `undefined` when there is none the caller may see. */
-export async function history(
-  engine: Engine,
-  { id: ref, asOf, access, memories }: Asked<"history">,
-): Promise<readonly HistoryItem[] | undefined> {
-  const parsed = parseRef(engine, ref, "id");
-  return Reader.with(engine.kv, asOf, async (reader) => {
-    const [id] = await findIds(reader, [parsed]);
-    const found = id === undefined ? undefined : await findMemory(reader, id);
-    if (found === undefined) return missed(reader, access, parsed);
-    const bodies = await allVersions(reader, found);
-    const standing = new Set(standingOf(found, bodies));
-    const items = bodies.map((body) => {
-      const item = shapeHistory(engine, found, { body, undone: !standing.has(body) });
-      if (memories !== true) return item;
-      return { ...item, memory: shapeOpen(engine.actor, found, body) };
-    });
-    return items.reverse();
-  });
-}
-
-function shapeHistory(
-  engine: Engine,
-  found: FoundMemory,
-  { body, undone }: { readonly body: Read<MemoryRecord>; readonly undone: boolean },
-): HistoryItem {
-  const { head } = found.head.record;
-  const version = bodyOf(body);
-  const open = [head.version, ...head.siblings];
-  return {
-    uri: buildUri({ actor: engine.actor, type: head.type, id: found.id, version: version.number }),
-    version: version.number,
-    current: open.includes(version.number),
-    ...(undone ? { undone } : {}),
-    text: primaryText(head.type, version.data) || version.forms.short,
-    data: version.data,
-    versionRecord: shownVersion(version, body.header.seq),
-  };
 }
 
 /**
@@ -252,12 +209,41 @@ export async function versionOf(
 
 /** Version 1 has no row of its own: it lies where the memory's first row points. */
 async function firstVersion(reader: Reader, found: FoundMemory): Promise<PartPointer> {
-  const prefix = ownedPrefix("history", found.id);
-  const [rows] = await reader.ranges([prefixRange(prefix, 1)]);
-  const first = rows?.[0];
+  const [rows] = await reader.ranges([prefixRange(ownedPrefix("history", found.id), 1)]);
+  return firstPlace(found.row, rows?.[0]);
+}
+
+/** Where version 1 lies, by the memory's row and the first one that it closed, if any. */
+function firstPlace(now: MemoryRow, first: KvRow | undefined): PartPointer {
   // For whoever sees a memory since it was shared, the first state may be a change of the head alone.
-  const row = first === undefined ? found.row : decodeMemoryRow(first.value);
+  const row = first === undefined ? now : decodeMemoryRow(first.value);
   return row.body ?? row;
+}
+
+/** The rows that say where the versions of a memory lie: those of its versions, and the first that it closed. */
+export function versionRanges(id: Bytes): readonly [KvRange, KvRange] {
+  return [
+    prefixRange(ownedPrefix("version", id), HISTORY_ROWS),
+    prefixRange(ownedPrefix("history", id), 1),
+  ];
+}
+
+/** Where the versions of a memory lie up to a position, oldest first, by those rows. */
+export function versionPlaces(
+  now: MemoryRow,
+  versions: readonly KvRow[],
+  closed: readonly KvRow[],
+  upTo: number,
+): readonly PartPointer[] {
+  const first = firstPlace(now, closed[0]);
+  const places = [first];
+  for (const { value } of versions) {
+    const place = decodePointer(value);
+    // A memory whose lineage came from elsewhere begins with a higher number, which has a row.
+    const isFirst = place.seq === first.seq && place.part === first.part;
+    if (place.seq <= upTo && !isFirst) places.push(place);
+  }
+  return places;
 }
 
 /** Every version up to the reader's position, oldest first, those that were undone included. */
@@ -265,17 +251,9 @@ export async function allVersions(
   reader: Reader,
   found: FoundMemory,
 ): Promise<Read<MemoryRecord>[]> {
-  const prefix = ownedPrefix("version", found.id);
-  const [rows = []] = await reader.ranges([
-    { gte: prefix, lt: afterPrefix(prefix), limit: HISTORY_ROWS },
-  ]);
-  const first = await firstVersion(reader, found);
-  // A memory whose lineage came from elsewhere begins with a higher number, which has a row.
-  const later = rows
-    .map(({ value }) => decodePointer(value))
-    .filter(({ seq, part }) => seq <= reader.seq && (seq !== first.seq || part !== first.part));
-  const pointers = [first, ...later];
-  const bodies = await reader.records(pointers, decodeMemoryRecord);
+  const [versions = [], closed = []] = await reader.ranges(versionRanges(found.id));
+  const places = versionPlaces(found.row, versions, closed, reader.seq);
+  const bodies = await reader.records(places, decodeMemoryRecord);
   return bodies.flatMap((body) => (body === undefined ? [] : [body]));
 }
 
@@ -283,7 +261,7 @@ export async function allVersions(
  * Of the versions of a memory, those that the current ones lead back to by what they superseded. A
  * version that a revert set aside is not among them: what it said is no part of what came after.
  */
-function standingOf(
+export function standingOf(
   found: FoundMemory,
   bodies: readonly Read<MemoryRecord>[],
 ): readonly Read<MemoryRecord>[] {

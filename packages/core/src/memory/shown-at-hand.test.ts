@@ -28,6 +28,8 @@ async function fill(memory: Cortex): Promise<void> {
   await memory.write({ type: "note", text: "first", tags: ["red"], externalId: "u" });
   await memory.update("u", { text: "second" });
   await memory.updateHead("u", { importance: 1 });
+  await memory.update("u", { text: "third", metadata: { deep: { er: [1, 2] } } });
+  await memory.update("u", { text: "fourth" });
   await memory.write({ type: "note", text: "gone", tags: ["red"], externalId: "t" });
   await memory.tombstone("t", "old");
   await memory.write({ type: "note", text: "forgotten", tags: ["red"], externalId: "f" });
@@ -43,6 +45,7 @@ async function answers(memory: Cortex, ids: readonly string[]): Promise<readonly
     () => memory.list({ tag: "red", lifecycles: ["active", "archived", "tombstoned"] }),
     () => memory.list({ order: "oldest" }),
     ...ids.map((id) => () => memory.get(id)),
+    ...ids.map((id) => () => memory.history(id)),
   ];
   const found: string[] = [];
   for (const ask of asked) {
@@ -97,7 +100,7 @@ test(`at hand and from afar, sound and damaged (seed ${SEED})`, async () => {
 async function rowsOf(kv: Kv): Promise<readonly KvRow[]> {
   const snapshot = await kv.snapshot();
   const found = await snapshot.ranges(
-    [KEYSPACE.memory, KEYSPACE.journal].map(({ byte }) => ({
+    [KEYSPACE.memory, KEYSPACE.journal, KEYSPACE.version, KEYSPACE.history].map(({ byte }) => ({
       gte: Uint8Array.of(byte),
       lt: Uint8Array.of(byte + 1),
       limit: 1000,
