@@ -57,6 +57,11 @@ const KEPT = byPrefix([KEYSPACE.logTile, KEYSPACE.memoryPage, KEYSPACE.edgePage]
 
 /** Tiles and pages kept between commits: about 4 MB, and the slabs they were cut from. */
 const CACHED_ROWS = 8192;
+/**
+ * So many more, before the oldest make room together: the way to the oldest row leads past all places that
+ * others left, and to go it for a few rows at every commit took a sixteenth of a write.
+ */
+const CACHED_BEYOND = 1024;
 
 /** A table by first byte: asked for every row of every commit. */
 function byPrefix(prefixes: readonly KeyPrefix[]): readonly boolean[] {
@@ -209,7 +214,7 @@ export class WriteView {
       cache.delete(name);
       if (value !== undefined) cache.set(name, value);
     }
-    if (cache.size <= CACHED_ROWS) return;
+    if (cache.size <= CACHED_ROWS + CACHED_BEYOND) return;
     for (const name of cache.keys()) {
       if (cache.size <= CACHED_ROWS) break;
       cache.delete(name);
