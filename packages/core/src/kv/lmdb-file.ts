@@ -444,29 +444,16 @@ function scan(table: Table, range: KvRange, read: LmdbRead, rows: KvRow[]): void
 }
 
 const APPEND = { append: true } as const;
-const WHOLE_JOURNAL_BACKWARDS: RangeOptions = {
-  start: JOURNAL_END,
-  end: JOURNAL_START,
-  reverse: true,
-  exclusiveStart: false,
-  inclusiveEnd: true,
-};
 
 /**
- * Puts journal rows, appending those beyond the last key. The more of a page a row takes, the more
- * this saves: the file is 3% smaller with values of 100 bytes, 11% with 400, 25% with 900, 50% with
- * 1,500.
+ * Puts journal rows, appending those beyond the last key: the engine itself sees which they are, and refuses to
+ * append others. The more of a page a row takes, the more this saves: the file is 3% smaller with values of 100
+ * bytes, 11% with 400, 25% with 900, 50% with 1,500.
  */
 function putAppending(journal: Table, entries: KvRow[]): void {
-  entries.sort((a, b) => compareBytes(a.key, b.key));
-  let last: Bytes = NO_BYTES;
-  for (const key of journal.getKeys(WHOLE_JOURNAL_BACKWARDS)) {
-    last = key;
-    break;
-  }
+  if (entries.length > 1) entries.sort((a, b) => compareBytes(a.key, b.key));
   for (const { key, value } of entries) {
-    const append = compareBytes(key, last) > 0;
-    const stored = append ? journal.putSync(key, value, APPEND) : journal.putSync(key, value);
-    if (!stored) throw new Error("the engine refused to append a journal row");
+    const isStored = journal.putSync(key, value, APPEND) || journal.putSync(key, value);
+    if (!isStored) throw new Error("the engine refused a journal row");
   }
 }
