@@ -38,20 +38,31 @@ import type { Bytes, KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { applyEdge, edgeOperation, prepareEdge } from "../links/edges.js";
 import { updateOperation } from "../memory/update.js";
-import { prepareUpsert } from "../memory/upsert.js";
-import { writeOperation } from "../memory/write.js";
-import { prepareWrite } from "../memory/write-input.js";
+import { type PreparedUpsert, prepareUpsert } from "../memory/upsert.js";
+import { runWrite, writeLeaf, writeNeeds } from "../memory/write.js";
+import { type PreparedWrite, prepareWrite } from "../memory/write-input.js";
 import type { Data } from "../records/data.js";
 import { edgeTreeKey } from "../records/edge-record.js";
 import { decodeMemoryRecord } from "../records/memory-record.js";
 import { checkSaid } from "../trust/gate.js";
 
-interface Step {
-  readonly needs: Pick<WriteOperation<unknown>, "hints" | "fresh" | "ranges" | "leaves" | "bytes">;
+type Step = WriteStep | OtherStep;
+
+/** A write: data alone, for a thousand of them live until the commit. */
+interface WriteStep {
+  readonly verb: "write";
+  readonly needs: Pick<WriteOperation<unknown>, "hints" | "fresh" | "ranges" | "bytes">;
   /** The name by which later items mean its memory. */
   readonly ref: string | undefined;
-  /** The id a write gives to its memory. */
-  readonly newId: Bytes | undefined;
+  readonly prepared: PreparedWrite;
+  readonly upsert: PreparedUpsert | undefined;
+}
+
+/** An update or a link. */
+interface OtherStep {
+  readonly verb: "update" | "link";
+  readonly needs: Pick<WriteOperation<unknown>, "hints" | "fresh" | "ranges" | "leaves" | "bytes">;
+  readonly ref: string | undefined;
   apply(tx: WriteTx, run: BatchRun): WriteResult | EdgeResult;
   /** Whether an entry of an earlier call under the same key is the one that this item wrote then. */
   wrote(entry: Entry, run: BatchRun): boolean;
@@ -59,10 +70,16 @@ interface Step {
 
 /** What items of a running batch share. */
 interface BatchRun {
+  readonly engine: Engine;
   /** Ids by the refs that were declared. */
   readonly refs: Map<string, string>;
-  /** Ids of memories that the batch itself brought. */
-  readonly newIds: Set<string>;
+  /** Ids of memories that the batch itself brought; noted where there are links. */
+  readonly newIds: Set<string> | undefined;
+}
+
+function beginRun(engine: Engine, steps: readonly (Step | Failure)[]): BatchRun {
+  const hasLinks = steps.some((step) => !isFailure(step) && step.verb === "link");
+  return { engine, refs: new Map(), newIds: hasLinks ? new Set() : undefined };
 }
 
 /** Does many changes in one commit. */
@@ -82,7 +99,7 @@ export async function batch(
   }
   const { request } = requestMark(engine, idempotencyKey, { operation: "batch", request: items });
   const { value } = await engine.writer.submit({
-    ...gatherNeeds(steps, request),
+    ...gatherNeeds(engine, steps, request),
     batch: true,
     bytes,
     run: (tx) => {
@@ -91,7 +108,7 @@ export async function batch(
         const results = repeatSteps(engine, tx, steps, entries);
         return { results, seq: entries.at(-1)?.header.seq ?? tx.nextSeq() - 1 };
       }
-      const results = applySteps(tx, steps, { atomic, isLoose, request });
+      const results = applySteps(tx, steps, { engine, atomic, isLoose, request });
       return { results, seq: tx.nextSeq() - 1 };
     },
   });
@@ -99,6 +116,7 @@ export async function batch(
 }
 
 function gatherNeeds(
+  engine: Engine,
   steps: readonly (Step | Failure)[],
   request: Uint8Array | undefined,
 ): Pick<WriteOperation<unknown>, "hints" | "fresh" | "ranges" | "leaves"> {
@@ -116,7 +134,13 @@ function gatherNeeds(
     // Each of them is new, or none is presumed to be.
     ...(isFresh ? { fresh: hints } : {}),
     ranges,
-    leaves: () => steps.flatMap((step) => (isFailure(step) ? [] : (step.needs.leaves?.() ?? []))),
+    leaves: () =>
+      steps.flatMap((step) => {
+        if (isFailure(step)) return [];
+        return step.verb === "write"
+          ? [writeLeaf(engine, step.prepared)]
+          : (step.needs.leaves?.() ?? []);
+      }),
   };
 }
 
@@ -193,28 +217,29 @@ function stepOf(engine: Engine, item: BatchItem, { keyed, isLoose }: StepHow): S
 type WriteItem = Extract<BatchItem, { readonly write: unknown }>;
 type UpdateItem = Extract<BatchItem, { readonly update: unknown }>;
 
-function writeStep(engine: Engine, item: WriteItem, keyed: boolean): Step {
-  const { write: given, upsert, ref } = item;
+function writeStep(engine: Engine, item: WriteItem, keyed: boolean): WriteStep {
+  const { write: given, upsert: going, ref } = item;
   const input = checkInput(write.input, given) as WriteRequest;
-  const prepared = prepareWrite(engine, input, upsert?.imported);
+  const prepared = prepareWrite(engine, input, going?.imported);
   refuseTwoKeys(keyed, input.idempotencyKey);
-  const going = upsert === undefined ? {} : { upsert: prepareUpsert(engine, input, upsert) };
-  const operation = writeOperation(engine, prepared, going);
-  return {
-    needs: operation,
-    ref,
-    newId: prepared.id,
-    apply: (tx) => operation.run(tx),
-    wrote: (entry) => {
-      const bytes = entry.parts[0];
-      if (entry.header.kind === "reinforce") return prepared.head.fingerprint !== undefined;
-      if (entry.header.kind !== "write" || bytes === undefined)
-        return entry.header.kind === "write";
-      const { head, version } = decodeMemoryRecord(partRecord(bytes), partContext(entry.header, 0));
-      const same = head.type === prepared.head.type && head.externalId === prepared.head.externalId;
-      return same && version !== undefined && sameData(version.data, prepared.data);
-    },
-  };
+  const upsert = going === undefined ? undefined : prepareUpsert(engine, input, going);
+  return { verb: "write", needs: writeNeeds(prepared, upsert), ref, prepared, upsert };
+}
+
+function applyStep(tx: WriteTx, step: Step, run: BatchRun): WriteResult | EdgeResult {
+  if (step.verb !== "write") return step.apply(tx, run);
+  return runWrite(run.engine, tx, step.prepared, step);
+}
+
+function wroteEntry(step: Step, entry: Entry, run: BatchRun): boolean {
+  if (step.verb !== "write") return step.wrote(entry, run);
+  const { head: asked, data } = step.prepared;
+  const bytes = entry.parts[0];
+  if (entry.header.kind === "reinforce") return asked.fingerprint !== undefined;
+  if (entry.header.kind !== "write" || bytes === undefined) return entry.header.kind === "write";
+  const { head, version } = decodeMemoryRecord(partRecord(bytes), partContext(entry.header, 0));
+  const same = head.type === asked.type && head.externalId === asked.externalId;
+  return same && version !== undefined && sameData(version.data, data);
 }
 
 function sameData(a: Data, b: Data): boolean {
@@ -222,15 +247,15 @@ function sameData(a: Data, b: Data): boolean {
   return first === second;
 }
 
-function updateStep(engine: Engine, { update: given, ref }: UpdateItem, keyed: boolean): Step {
+function updateStep(engine: Engine, { update: given, ref }: UpdateItem, keyed: boolean): OtherStep {
   const { id, ...input } = checkInput(update.input, given) as UpdateRequest & { readonly id: Ref };
   refuseTwoKeys(keyed, input.idempotencyKey);
   const operation = updateOperation(engine, id, input);
   const parsed = parseRef(engine, id, "id");
   return {
+    verb: "update",
     needs: operation,
     ref,
-    newId: undefined,
     apply: (tx) => operation.run(tx),
     wrote: ({ header }) => {
       const subject = header.parts[0]?.subject.subarray(1);
@@ -246,7 +271,7 @@ function refuseTwoKeys(keyed: boolean, key: unknown): void {
   throw invalid("idempotencyKey", "one key for the batch or one for each item", "both");
 }
 
-function linkStep(engine: Engine, given: BatchLink, isLoose: boolean): Step {
+function linkStep(engine: Engine, given: BatchLink, isLoose: boolean): OtherStep {
   const { loose, ...rest } = checkObject(given, "link");
   const link = checkInput(batchLink, isLoose ? rest : given);
   const ends = [link.from, link.to];
@@ -259,8 +284,8 @@ function linkStep(engine: Engine, given: BatchLink, isLoose: boolean): Step {
   // Checked now with any id in the place of a ref, so that a bad link is refused before anything runs.
   const prepared = prepare((end) => (typeof end === "string" ? end : SOME_ID));
   return {
+    verb: "link",
     ref: undefined,
-    newId: undefined,
     needs:
       known.length === ends.length
         ? edgeOperation(engine, prepared)
@@ -298,6 +323,7 @@ function endOf(end: BatchEnd, refs: ReadonlyMap<string, string>, field: string):
 }
 
 interface ApplyHow {
+  readonly engine: Engine;
   readonly atomic: boolean;
   readonly isLoose: boolean;
   readonly request: Uint8Array | undefined;
@@ -306,25 +332,26 @@ interface ApplyHow {
 function applySteps(
   tx: WriteTx,
   steps: readonly (Step | Failure)[],
-  { atomic, isLoose, request }: ApplyHow,
+  { engine, atomic, isLoose, request }: ApplyHow,
 ): readonly BatchItemResult[] {
-  const run: BatchRun = { refs: new Map(), newIds: new Set() };
+  const run = beginRun(engine, steps);
   const marked = markFirst(tx, request);
   return inLockstep(steps, (step, at, isTrial): BatchItemResult => {
     if (isFailure(step)) return { ok: false, error: step.failed };
-    const apply = () => {
-      if (!isLoose && step.ref !== undefined && run.refs.has(step.ref)) {
-        throw invalid("ref", "a name of its own for each item", step.ref, "ERR_REF");
-      }
-      return step.apply(marked, run);
-    };
-    // A trial is taken back with the whole batch: no need to be able to take back each item.
-    const outcome = isTrial ? { value: apply() } : tx.attempt(apply);
-    if ("error" in outcome) {
-      const named = atItem(outcome.error, at);
-      if (atomic) throw named;
-      return { ok: false, error: named };
+    if (!isLoose && step.ref !== undefined && run.refs.has(step.ref)) {
+      const error = atItem(
+        invalid("ref", "a name of its own for each item", step.ref, "ERR_REF"),
+        at,
+      );
+      if (atomic) throw error;
+      return { ok: false, error };
     }
+    // What fails as a whole, or is a trial, is taken back as a whole: items need not be able to be.
+    const outcome =
+      atomic || isTrial
+        ? { value: applyWhole(marked, step, run, at) }
+        : marked.attempt(() => applyStep(marked, step, run));
+    if ("error" in outcome) return { ok: false, error: atItem(outcome.error, at) };
     const { value } = outcome;
     if (isLoose && "conflicts" in value && value.conflicts.length > 0) {
       const error = atItem(rivalError(value), at);
@@ -335,6 +362,13 @@ function applySteps(
     return { ok: true, ...value };
   });
 }
+function applyWhole(tx: WriteTx, step: Step, run: BatchRun, at: number): WriteResult | EdgeResult {
+  try {
+    return applyStep(tx, step, run);
+  } catch (error) {
+    throw isCortexError(error) ? atItem(error, at) : error;
+  }
+}
 
 function rivalError({ version, conflicts }: WriteResult): CortexError {
   return new CortexError(
@@ -344,9 +378,10 @@ function rivalError({ version, conflicts }: WriteResult): CortexError {
   );
 }
 
-function noteIds(run: BatchRun, step: Step, id: string): void {
-  if (step.ref !== undefined) run.refs.set(step.ref, id);
-  if (step.newId !== undefined && memoryId(step.newId) === id) run.newIds.add(id);
+function noteIds({ refs, newIds }: BatchRun, step: Step, id: string): void {
+  if (step.ref !== undefined) refs.set(step.ref, id);
+  if (newIds === undefined || step.verb !== "write") return;
+  if (memoryId(step.prepared.id) === id) newIds.add(id);
 }
 
 /**
@@ -385,13 +420,13 @@ function repeatSteps(
   entries: readonly Entry[],
 ): readonly BatchItemResult[] {
   askResults(tx, entries);
-  const run: BatchRun = { refs: new Map(), newIds: new Set() };
+  const run = beginRun(engine, steps);
   const rest = entries.filter(({ header }) => header.kind !== "register_edge_kind");
   let next = 0;
   return inLockstep(steps, (step, at): BatchItemResult => {
     if (isFailure(step)) return { ok: false, error: step.failed };
     const entry = rest[next];
-    if (entry === undefined || !step.wrote(entry, run)) return repeatIdle(tx, step, at, run);
+    if (entry === undefined || !wroteEntry(step, entry, run)) return repeatIdle(tx, step, at, run);
     next += 1;
     const isEdge = entry.header.kind === "add_edge";
     const result = isEdge ? edgeResultOf(entry) : writeResultOf(engine, tx, entry);
@@ -408,7 +443,7 @@ function repeatSteps(
 function repeatIdle(tx: WriteTx, step: Step, at: number, run: BatchRun): BatchItemResult {
   const before = tx.nextSeq();
   const outcome = tx.attempt(() => {
-    const result = step.apply(tx, run);
+    const result = applyStep(tx, step, run);
     if (tx.nextSeq() === before) return result;
     throw new CortexError(
       "ERR_IDEMPOTENCY",

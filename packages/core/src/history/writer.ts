@@ -87,7 +87,7 @@ export interface WriteOperation<T> {
   /** Rows it will want for sure: loaded in the first read. */
   readonly hints?: readonly Bytes[];
   /** Rows among them that are most likely not there: where no others are wanted, none need be read. */
-  readonly fresh?: readonly Bytes[];
+  readonly fresh?: readonly Bytes[] | undefined;
   /** Ranges it will want for sure. */
   readonly ranges?: readonly KvRange[];
   /** Leaves it will touch: unless pages are cached, theirs are loaded in the first read. */

@@ -37,9 +37,17 @@ import { firstResult, idempotencyKeys, writeResultOf } from "../engine/idempoten
 import { ask, configEntry, memoryLeaf, recordKeys } from "../engine/read-ahead.js";
 import { shapeParts, shapeRef } from "../engine/shapes.js";
 import { CortexError, describe } from "../errors.js";
+import type { LeafRef } from "../history/trees.js";
 import type { RecordDraft, WriteOperation, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
-import { INDEX, idKey, indexPrefix, prefixRange, textKey } from "../kv/keyspace.js";
+import {
+  INDEX,
+  idKey,
+  indexPrefix,
+  passingMemoryKey,
+  prefixRange,
+  textKey,
+} from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { memoryStateKey } from "../merkle/state-keys.js";
 import { jsonBytes } from "../records/fields.js";
@@ -93,47 +101,51 @@ async function withMemory(
 
 /** How a write is done and answered. */
 interface WriteHow {
-  readonly upsert?: PreparedUpsert;
+  readonly upsert?: PreparedUpsert | undefined;
   readonly wantsMemory?: boolean;
 }
 
 /** The operation behind `write`. */
-export function writeOperation(
+function writeOperation(
   engine: Engine,
   prepared: PreparedWrite,
   how: WriteHow = {},
 ): WriteOperation<WriteResult> {
-  const { upsert, wantsMemory = false } = how;
-  const { hints, ranges, leaves, bytes } = writeNeeds(engine, prepared);
   return {
-    hints: upsert === undefined ? hints : [...hints, ...refKeys(upsert.ref)],
-    // What it names is there, what it is to be called is not.
-    ...(upsert !== undefined || namesOthers(prepared) ? {} : { fresh: hints }),
-    ranges,
-    leaves,
-    bytes,
+    ...writeNeeds(prepared, how.upsert),
+    leaves: () => [writeLeaf(engine, prepared)],
     again: { tell: (tx, first) => writeResultOf(engine, tx, first) },
-    run: (tx) => {
-      const first = firstResult(engine, tx, prepared.request);
-      if (first !== undefined) return first;
-      const next =
-        upsert === undefined
-          ? undefined
-          : applyUpsert(engine, tx, prepared, { upsert, wantsMemory });
-      if (next !== undefined) return next;
-      // Copied only where it has to be: in a batch that is a share of every memory.
-      const numbered =
-        upsert?.after === undefined ? prepared : { ...prepared, number: upsert.after + 1 };
-      return applyWrite(engine, tx, numbered, wantsMemory);
-    },
+    run: (tx) => runWrite(engine, tx, prepared, how),
   };
 }
 
-/** What a write will surely read and change. */
-function writeNeeds(
+/** Does a prepared write, unless an earlier call under its key has done it. */
+export function runWrite(
   engine: Engine,
+  tx: WriteTx,
   prepared: PreparedWrite,
-): Required<Pick<WriteOperation<unknown>, "hints" | "ranges" | "leaves" | "bytes">> {
+  { upsert, wantsMemory = false }: WriteHow,
+): WriteResult {
+  const first = firstResult(engine, tx, prepared.request);
+  if (first !== undefined) return first;
+  if (upsert === undefined) return applyWrite(engine, tx, prepared, wantsMemory);
+  const next = applyUpsert(engine, tx, prepared, { upsert, wantsMemory });
+  if (next !== undefined) return next;
+  const { after } = upsert;
+  const numbered = after === undefined ? prepared : { ...prepared, number: after + 1 };
+  return applyWrite(engine, tx, numbered, wantsMemory);
+}
+
+/** The leaf that a new memory gets. */
+export function writeLeaf(engine: Engine, { id }: PreparedWrite): LeafRef {
+  return { tree: "memories", key: memoryStateKey(engine.sha256, id) };
+}
+
+/** What a write will surely read, and about how much it writes. */
+export function writeNeeds(
+  prepared: PreparedWrite,
+  upsert: PreparedUpsert | undefined,
+): Pick<WriteOperation<unknown>, "hints" | "fresh" | "ranges" | "bytes"> {
   const { head, id } = prepared;
   const { fingerprint } = head;
   // Lists of their length: one that a row is pushed to takes room for seventeen.
@@ -141,17 +153,20 @@ function writeNeeds(
     fingerprint === undefined
       ? [idKey("memory", id)]
       : [idKey("memory", id), idKey("fingerprint", fingerprint)];
-  const hints =
-    head.externalId === undefined && prepared.request === undefined && !namesOthers(prepared)
-      ? own
-      : [...own, ...namedRows(prepared)];
+  const isPlain =
+    head.externalId === undefined && prepared.request === undefined && !namesOthers(prepared);
+  const named = isPlain ? own : [...own, ...namedRows(prepared)];
+  const hints = upsert === undefined ? named : [...named, ...refKeys(upsert.ref)];
   return {
     hints,
-    ranges: head.slot === undefined ? [] : [slotRange(head.slot)],
-    leaves: () => [{ tree: "memories", key: memoryStateKey(engine.sha256, id) }],
+    // What it names is there, what it is to be called is not.
+    fresh: upsert !== undefined || namesOthers(prepared) ? undefined : hints,
+    ranges: head.slot === undefined ? NO_RANGES : [slotRange(head.slot)],
     bytes: 1024 + jsonBytes(prepared.data),
   };
 }
+
+const NO_RANGES: readonly KvRange[] = [];
 
 /** Rows of the names that a write takes and gives. */
 function namedRows(prepared: PreparedWrite): readonly Bytes[] {
@@ -238,7 +253,15 @@ function shapeNew(actor: string, at: number, seq: number, memory: MemoryToStore)
   const { id, record } = memory;
   const { head, version } = record;
   if (version === undefined) throw new Error("a new memory has no version");
-  return shapeParts(actor, { id, head, at, seq, version, versionSeq: seq });
+  // Copies of what has words: the text index will take those of the record itself.
+  return shapeParts(actor, {
+    id,
+    at,
+    seq,
+    head: { ...head, tags: [...head.tags] },
+    version: { ...version, data: structuredClone(version.data), forms: { ...version.forms } },
+    versionSeq: seq,
+  });
 }
 
 /** The memory that is to hold what was written: a new one, or one that becomes the writer's. */
@@ -350,7 +373,7 @@ function isToCome(tx: WriteTx, { head, version }: PreparedWrite): boolean {
 
 function refuseExisting(tx: WriteTx, prepared: PreparedWrite): void {
   const { id, head } = prepared;
-  if (tx.view.get(idKey("memory", id)) !== undefined) {
+  if (tx.view.get(passingMemoryKey(id)) !== undefined) {
     throw new CortexError(
       "ERR_EXISTS",
       `id: expected a new id, got ${memoryId(id)}, which is a memory's`,

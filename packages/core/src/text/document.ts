@@ -33,7 +33,6 @@ import {
   STANDING_MARK,
   titleMark,
 } from "./names.js";
-import type { WordMemo } from "./word-log.js";
 
 /** The bodies of a memory that are searched, the current one first. */
 export interface DocumentSource {
@@ -42,7 +41,7 @@ export interface DocumentSource {
 }
 
 /** Takes a word of a document, with what the analyser says of it. */
-export type TakeWord = (word: string, start?: number, end?: number, memo?: WordMemo) => void;
+export type TakeWord = (word: string, start?: number, end?: number, piece?: number) => void;
 
 /** Calls `each` with every word of a document. */
 export function eachDocumentWord(analyser: Analyser, source: DocumentSource, each: TakeWord): void {

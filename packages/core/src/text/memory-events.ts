@@ -4,8 +4,8 @@
  * finding the words.
  *
  * Promise: what is handed over for an entry is what `eventsOf` reads of its row. An entry of which that is not sure is
- * left out, and so are those that nobody came for in time; they are read from the journal. What callers may still
- * change is copied.
+ * left out, and so are those that nobody came for in time; they are read from the journal. Records are handed over as
+ * they were folded: an input is copied when it is checked, and whoever shows a new record shows a copy.
  */
 
 import type { FoldEntry, FoldPart } from "../history/fold-state.js";
@@ -20,7 +20,6 @@ import {
 } from "../journal/entry.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import type { Data } from "../records/data.js";
 import { decodeMemoryRecord, type MemoryRecord } from "../records/memory-record.js";
 
 /** What an entry says about one memory. */
@@ -141,10 +140,10 @@ function handedOf({ seq, kind, parts }: FoldEntry): Handed {
   for (let part = 0; part < parts.length; part += 1) {
     const { subject, bytes, record } = parts[part] as FoldPart;
     if (subject[0] !== SUBJECT.memory) continue;
-    const held = heldRecord(record as MemoryRecord | undefined);
-    if (bytes === undefined || held === undefined) return READ;
-    const id = subject.slice(1);
-    const event = { seq, part, kind, id, name: keyString(id), record: held };
+    if (bytes === undefined || record === undefined) return READ;
+    const id = subject.subarray(1);
+    const name = keyString(id);
+    const event = { seq, part, kind, id, name, record: record as MemoryRecord };
     if (!isBirth(event)) return READ;
     events.push(event);
     size += bytes.length;
@@ -153,24 +152,3 @@ function handedOf({ seq, kind, parts }: FoldEntry): Handed {
 }
 
 const READ: Handed = { events: undefined, bytes: 0 };
-
-/** A record with what a document is made of, which nobody changes any more. */
-function heldRecord(record: MemoryRecord | undefined): MemoryRecord | undefined {
-  if (record === undefined) return undefined;
-  const { head, version } = record;
-  if (version !== undefined && !isFlat(version.data)) return undefined;
-  return {
-    head: { ...head, tags: [...head.tags], siblings: [...head.siblings] },
-    version:
-      version === undefined
-        ? undefined
-        : { ...version, data: { ...version.data }, forms: { ...version.forms } },
-    versionPart: record.versionPart,
-  };
-}
-
-/** Whether a copy of its members is a copy of the whole. */
-function isFlat(data: Data): boolean {
-  for (const value of Object.values(data)) if (typeof value === "object") return false;
-  return true;
-}

@@ -44,10 +44,10 @@ export class DraftSegment {
   /** The document being said, and its words so far. */
   #number = -1;
   #length = 0;
-  readonly #take: TakeWord = (word, _start, _end, memo) => {
+  readonly #take: TakeWord = (word, _start, _end, piece) => {
     // What the analyser keeps is a word: only others may be marks.
-    if (memo !== undefined || !isMark(word)) this.#length += 1;
-    this.words.add(word, this.#number, memo);
+    if (piece !== undefined || !isMark(word)) this.#length += 1;
+    this.words.add(word, this.#number, piece);
   };
 
   /** Begins a document; `say` gives its words one by one. Returns its number. */

@@ -1,6 +1,6 @@
 /** A log of words tells the same as lists of documents would, whatever comes and goes. */
 import { describe, expect, test } from "vitest";
-import { WordLog, type WordMemo } from "./word-log.js";
+import { PIECES_MAX, WordLog } from "./word-log.js";
 
 /** Numbers below `bound`, the same in every run. */
 function numbersFrom(seed: number): (bound: number) => number {
@@ -32,18 +32,21 @@ describe("a log of words", () => {
     const log = new WordLog();
     const other = new WordLog();
     const lists: Lists = new Map();
-    const memos = new Map<string, WordMemo>();
+    let pieces = new Map<string, number>();
+    let first = 0;
     for (let document = 0; document < 600; document += 1) {
       for (let at = next(40); at > 0; at -= 1) {
         const word = `w${next(1 + next(2000))}`;
         const held = lists.get(word) ?? new Map<number, number>();
         held.set(document, (held.get(document) ?? 0) + 1);
         lists.set(word, held);
-        const memo = memos.get(word) ?? { log: 0, number: 0 };
-        if (next(3) > 0) memos.set(word, memo);
-        log.add(word, document, next(2) === 0 ? memo : undefined);
-        // Two logs share what is remembered of a word.
-        if (next(5) === 0) other.add(word, document, memo);
+        // Who numbers pieces starts over now and then, with numbers that were not given before.
+        if (next(900) === 0) [pieces, first] = [new Map(), first + PIECES_MAX];
+        const piece = pieces.get(word) ?? first + pieces.size;
+        pieces.set(word, piece);
+        log.add(word, document, next(2) === 0 ? piece : undefined);
+        // Two logs get the same numbers.
+        if (next(5) === 0) other.add(word, document, piece);
       }
       if (next(9) === 0) expect(log.get("w0")).toEqual(expected(lists).get("w0"));
       if (next(50) > 0) continue;

@@ -1,7 +1,7 @@
 /**
  * The words of documents that are being gathered: which documents hold a word, and how often.
  *
- * A log of occurrences in three arrays of numbers, in which each occurrence names the one before it of the same word.
+ * A log of occurrences in one array of numbers, in which each occurrence names the one before it of the same word.
  * Lists of each word's documents, two arrays for a word, took three times as long to add to as it takes to find the
  * words: every word met cost half a dozen looks at far places, and growing lists were garbage.
  *
@@ -10,70 +10,74 @@
 import type { WordDocuments } from "./postings.js";
 
 /**
- * Who finds the words of texts keeps here which number a log has given to one, so that it is not looked up again. Logs
- * are named by a number, for a memo outlives them.
+ * Pieces of texts that are numbered at a time. Who finds the words of texts numbers the pieces that it keeps, so that a
+ * log looks a word up once. When it starts over, it goes on with the next multiple of this.
  */
-export interface WordMemo {
-  log: number;
-  number: number;
-}
-
-/** Logs of this process so far. */
-let logs = 0;
+export const PIECES_MAX = 32_768;
 
 const ROOM_AT_START = 1024;
 /** Words whose lists are kept for the next search. */
 const LISTS_KEPT = 256;
 const NONE = -1;
 
+/** What is known of a word lies side by side: its last occurrence, the document of that, how many documents hold it. */
+const WORD = 4;
+const [END, LAST, COUNT] = [0, 1, 2] as const;
+
+/** An occurrence: the document, how often it holds the word, and the occurrence before. */
+const ENTRY = 3;
+const [DOCUMENT, TIMES, BEFORE] = [0, 1, 2] as const;
+
 /** See the file header. */
 export class WordLog {
-  readonly #name = ++logs;
   readonly #numbers = new Map<string, number>();
-  readonly #words: string[] = [];
-  /** By the number of a word: its last occurrence, the document of that, and how many documents hold it. */
-  #ends = numbers();
-  #lasts = numbers();
-  #counts = numbers();
-  /** By occurrence: the document, how often it holds the word, and the occurrence before. */
-  #documents = numbers();
-  #times = numbers();
-  #before = numbers();
-  #length = 0;
+  readonly #texts: string[] = [];
+  /** By the number of a word. */
+  #words = new Int32Array(WORD * ROOM_AT_START);
+  #entries = new Int32Array(ENTRY * ROOM_AT_START);
+  /** Where the next occurrence goes. */
+  #next = 0;
+  /** By the number of a piece, the number of its word plus one, and of which stretch of pieces that holds. */
+  #ofPiece = new Int32Array(ROOM_AT_START);
+  #pieces = 0;
   #lists = new Map<number, WordDocuments>();
 
   /** How many different words there are. */
   get size(): number {
-    return this.#words.length;
+    return this.#texts.length;
   }
 
-  /** Adds a word of a document. No document before the last one gets more. */
-  add(word: string, document: number, memo?: WordMemo): void {
-    const number = memo?.log === this.#name ? memo.number : this.#number(word, memo);
-    const last = this.#ends[number] as number;
-    if (this.#lasts[number] === document) {
-      (this.#times[last] as number) += 1;
+  /** Adds a word of a document. No document before the last one gets more. All pieces are numbered by one analyser. */
+  add(word: string, document: number, piece?: number): void {
+    const number = piece === undefined ? this.#number(word) : this.#numberOf(word, piece);
+    const at = WORD * number;
+    const words = this.#words;
+    const last = words[at + END] as number;
+    if (words[at + LAST] === document) {
+      (this.#entries[last + TIMES] as number) += 1;
       return;
     }
-    const at = this.#length++;
-    if (at === this.#documents.length) this.#growLog();
-    this.#documents[at] = document;
-    this.#times[at] = 1;
-    this.#before[at] = last;
-    this.#ends[number] = at;
-    this.#lasts[number] = document;
-    (this.#counts[number] as number) += 1;
+    const next = this.#next;
+    if (next === this.#entries.length) this.#entries = twice(this.#entries);
+    const entries = this.#entries;
+    entries[next + DOCUMENT] = document;
+    entries[next + TIMES] = 1;
+    entries[next + BEFORE] = last;
+    this.#next = next + ENTRY;
+    words[at + END] = next;
+    words[at + LAST] = document;
+    (words[at + COUNT] as number) += 1;
   }
 
   has(word: string): boolean {
     const number = this.#numbers.get(word);
-    return number !== undefined && (this.#counts[number] as number) > 0;
+    return number !== undefined && this.#count(number) > 0;
   }
 
   /** The documents of a word. */
   get(word: string): WordDocuments | undefined {
     const number = this.#numbers.get(word);
-    if (number === undefined || this.#counts[number] === 0) return undefined;
+    if (number === undefined || this.#count(number) === 0) return undefined;
     const kept = this.#lists.get(number);
     // The last document may have got the word once more since.
     if (kept !== undefined && this.#isWhole(number, kept)) return kept;
@@ -85,82 +89,86 @@ export class WordLog {
 
   /** Every word with its documents. */
   *[Symbol.iterator](): Iterator<readonly [string, WordDocuments]> {
-    for (let number = 0; number < this.#words.length; number += 1) {
-      if (this.#counts[number] === 0) continue;
-      yield [this.#words[number] as string, this.#list(number)];
+    for (let number = 0; number < this.#texts.length; number += 1) {
+      if (this.#count(number) === 0) continue;
+      yield [this.#texts[number] as string, this.#list(number)];
     }
   }
 
   /** Takes documents out. */
   forget(gone: ReadonlySet<number>): void {
     this.#lists.clear();
-    for (let number = 0; number < this.#words.length; number += 1) {
+    const [words, entries] = [this.#words, this.#entries];
+    for (let number = 0; number < this.#texts.length; number += 1) {
+      const word = WORD * number;
       let after = NONE;
-      for (let at = this.#ends[number] as number; at !== NONE; at = this.#before[at] as number) {
-        if (!gone.has(this.#documents[at] as number)) {
+      for (let at = words[word + END] as number; at !== NONE; at = entries[at + BEFORE] as number) {
+        if (!gone.has(entries[at + DOCUMENT] as number)) {
           after = at;
           continue;
         }
-        const before = this.#before[at] as number;
-        if (after === NONE) this.#ends[number] = before;
-        else this.#before[after] = before;
-        (this.#counts[number] as number) -= 1;
+        const before = entries[at + BEFORE] as number;
+        if (after === NONE) words[word + END] = before;
+        else entries[after + BEFORE] = before;
+        (words[word + COUNT] as number) -= 1;
       }
     }
   }
 
+  #count(number: number): number {
+    return this.#words[WORD * number + COUNT] as number;
+  }
+
   #isWhole(number: number, { documents, times }: WordDocuments): boolean {
-    const last = this.#times[this.#ends[number] as number];
-    return documents.length === this.#counts[number] && times.at(-1) === last;
+    const end = this.#words[WORD * number + END] as number;
+    const last = this.#entries[end + TIMES];
+    return documents.length === this.#count(number) && times.at(-1) === last;
   }
 
   #list(number: number): WordDocuments {
-    const count = this.#counts[number] as number;
+    const count = this.#count(number);
+    const entries = this.#entries;
     const documents = new Array<number>(count);
     const times = new Array<number>(count);
-    let at = this.#ends[number] as number;
+    let at = this.#words[WORD * number + END] as number;
     for (let place = count - 1; place >= 0; place -= 1) {
-      documents[place] = this.#documents[at] as number;
-      times[place] = this.#times[at] as number;
-      at = this.#before[at] as number;
+      documents[place] = entries[at + DOCUMENT] as number;
+      times[place] = entries[at + TIMES] as number;
+      at = entries[at + BEFORE] as number;
     }
     return { documents, times };
   }
 
-  #number(word: string, memo: WordMemo | undefined): number {
-    const number = this.#numbers.get(word) ?? this.#begin(word);
-    if (memo !== undefined) {
-      memo.log = this.#name;
-      memo.number = number;
+  #numberOf(word: string, piece: number): number {
+    const at = piece % PIECES_MAX;
+    if (piece - at !== this.#pieces) {
+      this.#ofPiece.fill(0);
+      this.#pieces = piece - at;
     }
+    while (at >= this.#ofPiece.length) this.#ofPiece = twice(this.#ofPiece);
+    const known = this.#ofPiece[at] as number;
+    if (known > 0) return known - 1;
+    const number = this.#number(word);
+    this.#ofPiece[at] = number + 1;
     return number;
+  }
+
+  #number(word: string): number {
+    return this.#numbers.get(word) ?? this.#begin(word);
   }
 
   #begin(word: string): number {
-    const number = this.#words.push(word) - 1;
+    const number = this.#texts.push(word) - 1;
     this.#numbers.set(word, number);
-    if (number === this.#ends.length) {
-      this.#ends = twice(this.#ends);
-      this.#lasts = twice(this.#lasts);
-      this.#counts = twice(this.#counts);
-    }
-    this.#ends[number] = NONE;
-    this.#lasts[number] = NONE;
+    const at = WORD * number;
+    if (at === this.#words.length) this.#words = twice(this.#words);
+    this.#words[at + END] = NONE;
+    this.#words[at + LAST] = NONE;
     return number;
   }
-
-  #growLog(): void {
-    this.#documents = twice(this.#documents);
-    this.#times = twice(this.#times);
-    this.#before = twice(this.#before);
-  }
 }
 
-function numbers(): Int32Array {
-  return new Int32Array(ROOM_AT_START);
-}
-
-function twice(list: Int32Array): Int32Array {
+function twice(list: Int32Array): Int32Array<ArrayBuffer> {
   const larger = new Int32Array(2 * list.length);
   larger.set(list);
   return larger;
