@@ -41,6 +41,7 @@ import {
   OBJECT_KINDS,
 } from "../records/types.js";
 import type { Counts } from "./head-row.js";
+import { KeyTable } from "./key-table.js";
 import { bodyPointer, type MemoryRow, type PartPointer } from "./pointers.js";
 import type { WriteView } from "./write-view.js";
 
@@ -71,44 +72,52 @@ interface LeafChange {
 /** The two state trees. */
 export type TreeName = "memories" | "edges";
 
+/** A leaf and its change; absent when the change was taken back. */
+interface ChangedLeaf {
+  readonly key: Uint8Array;
+  change: LeafChange | undefined;
+}
+
 /** The leaves a commit changes, each once; can be taken back to a mark like the view. */
 export class LeafChanges {
   readonly #trees = {
-    memories: new Map<string, LeafChange>(),
-    edges: new Map<string, LeafChange>(),
+    memories: new KeyTable<ChangedLeaf>(),
+    edges: new KeyTable<ChangedLeaf>(),
   };
   /** What was set, and what stood there before. */
-  readonly #undo: {
-    readonly tree: TreeName;
-    readonly name: string;
-    readonly before: LeafChange | undefined;
-  }[] = [];
+  readonly #undoLeaves: ChangedLeaf[] = [];
+  readonly #undoChanges: (LeafChange | undefined)[] = [];
 
   /** Sets a leaf, or removes it with a value of `undefined`. */
   set(tree: TreeName, change: LeafChange): void {
-    const name = keyString(change.key);
-    this.#undo.push({ tree, name, before: this.#trees[tree].get(name) });
-    this.#trees[tree].set(name, change);
+    const leaves = this.#trees[tree];
+    const { key } = change;
+    const leaf = leaves.find(key) ?? leaves.add({ key, change: undefined });
+    this.#undoLeaves.push(leaf);
+    this.#undoChanges.push(leaf.change);
+    leaf.change = change;
   }
 
   /** The changes of one tree. */
   of(tree: TreeName): readonly LeafChange[] {
-    return [...this.#trees[tree].values()];
+    const changes: LeafChange[] = [];
+    for (const { change } of this.#trees[tree].items) {
+      if (change !== undefined) changes.push(change);
+    }
+    return changes;
   }
 
   /** A place to roll back to. */
   mark(): number {
-    return this.#undo.length;
+    return this.#undoLeaves.length;
   }
 
   /** Takes back every change since `mark`. */
   rollback(mark: number): void {
-    while (this.#undo.length > mark) {
-      const step = this.#undo.pop();
-      if (step === undefined) continue;
-      const { tree, name, before } = step;
-      if (before === undefined) this.#trees[tree].delete(name);
-      else this.#trees[tree].set(name, before);
+    while (this.#undoLeaves.length > mark) {
+      const leaf = this.#undoLeaves.pop();
+      const before = this.#undoChanges.pop();
+      if (leaf !== undefined) leaf.change = before;
     }
   }
 }

@@ -11,6 +11,7 @@
  */
 import { KEYSPACE, type KeyPrefix, keyString } from "../kv/keyspace.js";
 import type { Bytes, KvCommit, KvRange, KvRow, KvSnapshot } from "../kv/kv.js";
+import { KeyTable } from "./key-table.js";
 
 /** Names the rows an operation needs and the view does not have yet. Caught by the writer alone. */
 export class Unread {
@@ -22,13 +23,17 @@ export class Unread {
   }
 }
 
-/** A change of one row, and what it replaced: enough to take it back. */
-interface Pending {
-  readonly name: string;
+/** Nothing is known: neither read, nor changed. */
+const NOTHING = Symbol("nothing");
+
+type Known = Bytes | undefined | typeof NOTHING;
+
+/** What is known of a row: what was read, and what the group makes of it. `undefined` is no row. */
+interface ViewRow {
   readonly key: Bytes;
-  /** `undefined` is a deletion. */
-  readonly value: Bytes | undefined;
-  readonly before: Pending | undefined;
+  known: Known;
+  /** What it will be; `NOTHING` where the group leaves it alone. */
+  value: Known;
 }
 
 /** Rows that ranges are read over; their changes are found by the first bytes of their keys. */
@@ -73,16 +78,19 @@ function byPrefix(prefixes: readonly KeyPrefix[]): readonly boolean[] {
 /** The view; see the file header. */
 export class WriteView {
   readonly #cache: ReadonlyMap<string, Bytes | undefined>;
-  readonly #known = new Map<string, Bytes | undefined>();
+  readonly #rows = new KeyTable<ViewRow>();
   readonly #knownRanges = new Map<string, readonly KvRow[]>();
   /** Ranges that had to be read further than asked for. */
   readonly #widened = new Map<string, KvRange>();
-  readonly #pending = new Map<string, Pending>();
-  readonly #undo: Pending[] = [];
-  readonly #buckets = new Map<string, Set<string>>();
-  /** Names that are not in their buckets yet: most commits read no range after a change. */
-  #unsorted: string[] = [];
-  readonly #kept = new Set<string>();
+  /** What is changed, in the order in which that began. */
+  readonly #changed: ViewRow[] = [];
+  /** Every change in order: of which row, and what it replaced. */
+  readonly #undoRows: ViewRow[] = [];
+  readonly #undoValues: Known[] = [];
+  readonly #buckets = new Map<string, Set<ViewRow>>();
+  /** Changed rows that are not in their buckets yet: most commits read no range after a change. */
+  #unsorted: ViewRow[] = [];
+  readonly #kept: ViewRow[] = [];
 
   /** Whether rows of the trees are read when they are wanted, so that nobody has to ask for them before. */
   readonly isNear: boolean;
@@ -95,25 +103,36 @@ export class WriteView {
 
   /** The row as the group would leave it; throws `Unread` if it was never loaded. */
   get(key: Bytes): Bytes | undefined {
-    const name = keyString(key);
-    const pending = this.#pending.get(name);
-    if (pending !== undefined) return pending.value;
-    const known = this.#known.get(name);
-    if (known !== undefined || this.#known.has(name)) return known;
-    const cached = this.#cache.get(name);
-    if (cached !== undefined || this.#cache.has(name)) return cached;
-    throw new Unread([key], []);
+    const found = this.#find(key);
+    if (found !== NOTHING) return found;
+    throw new Unread([key.slice()], []);
   }
 
   /** Whether the row is loaded or written, so that `get` would answer. */
   has(key: Bytes): boolean {
+    return this.#find(key) !== NOTHING;
+  }
+
+  #find(key: Bytes): Known {
+    const row = this.#rows.find(key);
+    if (row !== undefined) {
+      if (row.value !== NOTHING) return row.value;
+      if (row.known !== NOTHING) return row.known;
+    }
+    return this.#cached(key);
+  }
+
+  /** Only rows of the trees are kept from one commit to the next. */
+  #cached(key: Bytes): Known {
+    if (!KEPT[key[0] as number]) return NOTHING;
     const name = keyString(key);
-    return this.#pending.has(name) || this.#known.has(name) || this.#cache.has(name);
+    const cached = this.#cache.get(name);
+    return cached !== undefined || this.#cache.has(name) ? cached : NOTHING;
   }
 
   /** Whether the group changes the row. */
   isChanged(key: Bytes): boolean {
-    return this.#pending.has(keyString(key));
+    return (this.#rows.find(key)?.value ?? NOTHING) !== NOTHING;
   }
 
   /** Throws one `Unread` for all of `keys` and `ranges` that are not loaded. */
@@ -129,7 +148,7 @@ export class WriteView {
     const asked = this.#widened.get(name) ?? range;
     const rows = this.#knownRanges.get(asked === range ? name : rangeName(asked));
     if (rows === undefined) throw new Unread([], [asked]);
-    if (this.#pending.size === 0) return asked === range ? rows : rows.slice(0, range.limit);
+    if (this.#changed.length === 0) return asked === range ? rows : rows.slice(0, range.limit);
     const merged = this.#merge(asked, rows);
     // The group took so many rows out of a page that was cut off that others must take their place.
     if (merged.length < range.limit && rows.length === asked.limit) {
@@ -141,27 +160,24 @@ export class WriteView {
   }
 
   put(key: Bytes, value: Bytes): void {
-    this.#change(key, value);
+    this.#change(this.#row(key), value);
   }
 
   delete(key: Bytes): void {
-    this.#change(key, undefined);
+    this.#change(this.#row(key), undefined);
   }
 
   /** Says that a row cannot be there, because its id was drawn just now: nothing to read. */
   assumeAbsent(key: Bytes): void {
-    const name = keyString(key);
-    if (!this.#known.has(name)) this.#known.set(name, undefined);
+    const row = this.#row(key);
+    if (row.known === NOTHING) row.known = undefined;
   }
 
   /** Hands over what was read from the store. */
   load(keys: readonly Bytes[], values: readonly (Bytes | undefined)[]): void {
     for (let at = 0; at < keys.length; at += 1) {
       const key = keys[at];
-      if (key === undefined) continue;
-      const name = keyString(key);
-      this.#known.set(name, values[at]);
-      if (KEPT[name.charCodeAt(0)]) this.#kept.add(name);
+      if (key !== undefined) this.#row(key).known = values[at];
     }
   }
 
@@ -174,16 +190,18 @@ export class WriteView {
 
   /** A place to roll back to. */
   mark(): number {
-    return this.#undo.length;
+    return this.#undoRows.length;
   }
 
   /** Takes back every change since `mark`. */
   rollback(mark: number): void {
-    while (this.#undo.length > mark) {
-      const step = this.#undo.pop();
-      if (step === undefined) continue;
-      if (step.before === undefined) this.#pending.delete(step.name);
-      else this.#pending.set(step.name, step.before);
+    while (this.#undoRows.length > mark) {
+      const row = this.#undoRows.pop();
+      const before = this.#undoValues.pop();
+      if (row === undefined) continue;
+      row.value = before;
+      // What began last ends first.
+      if (before === NOTHING) this.#changed.pop();
     }
   }
 
@@ -191,28 +209,29 @@ export class WriteView {
   changes(): Required<Pick<KvCommit, "puts" | "deletes" | "isNew">> {
     const puts: KvRow[] = [];
     const deletes: Bytes[] = [];
-    for (const row of this.#pending.values()) {
-      const { name, key, value } = row;
-      if (value !== undefined) puts.push(row as KvRow);
-      else if (this.#known.get(name) !== undefined || !this.#known.has(name)) deletes.push(key);
+    for (const row of this.#changed) {
+      if (row.value !== undefined) puts.push(row as KvRow);
+      else if (row.known !== undefined) deletes.push(row.key);
     }
     // What is replaced was read before; what was written without a look is named after its entry.
     const isNew = (key: Bytes): boolean => {
-      const name = keyString(key);
-      return this.#known.get(name) === undefined && this.#cache.get(name) === undefined;
+      const known = this.#rows.find(key)?.known;
+      return (
+        (known === undefined || known === NOTHING) && !(this.#cached(key) instanceof Uint8Array)
+      );
     };
     return { puts, deletes, isNew };
   }
 
   /** Tree rows as they will be after the commit, into a cache that lasts; the oldest make room. */
   keepRows(cache: Map<string, Bytes | undefined>): void {
-    for (const name of this.#kept) {
-      const pending = this.#pending.get(name);
-      const value = pending === undefined ? this.#known.get(name) : pending.value;
+    for (const { key, known, value } of this.#kept) {
+      const name = keyString(key);
+      const now = value === NOTHING ? known : value;
       // Set anew, so that the cache stays in order of use. Absent pages are not worth a place: a
       // page above tells which ones exist.
       cache.delete(name);
-      if (value !== undefined) cache.set(name, value);
+      if (now instanceof Uint8Array) cache.set(name, now);
     }
     if (cache.size <= CACHED_ROWS + CACHED_BEYOND) return;
     for (const name of cache.keys()) {
@@ -221,31 +240,40 @@ export class WriteView {
     }
   }
 
-  #change(key: Bytes, value: Bytes | undefined): void {
-    const name = keyString(key);
-    const pending = { name, key, value, before: this.#pending.get(name) };
-    this.#undo.push(pending);
-    this.#pending.set(name, pending);
-    const prefix = name.charCodeAt(0);
-    if (KEPT[prefix]) this.#kept.add(name);
-    else if (RANGED[prefix]) this.#unsorted.push(name);
+  /** What is known of a row, which may be nothing so far. */
+  #row(key: Bytes): ViewRow {
+    const found = this.#rows.find(key);
+    if (found !== undefined) return found;
+    const row = this.#rows.add({ key, known: NOTHING, value: NOTHING });
+    if (KEPT[key[0] as number]) this.#kept.push(row);
+    return row;
   }
 
-  #bucket(name: string): Set<string> {
+  #change(row: ViewRow, value: Bytes | undefined): void {
+    this.#undoRows.push(row);
+    this.#undoValues.push(row.value);
+    if (row.value === NOTHING) {
+      this.#changed.push(row);
+      if (RANGED[row.key[0] as number]) this.#unsorted.push(row);
+    }
+    row.value = value;
+  }
+
+  #bucket(name: string): Set<ViewRow> {
     const start = bucketOf(name);
     const found = this.#buckets.get(start);
     if (found !== undefined) return found;
-    const made = new Set<string>();
+    const made = new Set<ViewRow>();
     this.#buckets.set(start, made);
     return made;
   }
 
-  /** Names of changed rows that may lie between two keys. */
-  #changedBetween(gte: string, lt: string): Iterable<string> {
+  /** Changed rows that may lie between two keys. */
+  #changedBetween(gte: string, lt: string): Iterable<ViewRow> {
     const start = bucketOf(gte);
     const whole = start.length > 0 && gte.length >= start.length && isBelow(lt, start);
-    if (!whole || !RANGED[gte.charCodeAt(0)]) return this.#pending.keys();
-    for (const name of this.#unsorted) this.#bucket(name).add(name);
+    if (!whole || !RANGED[gte.charCodeAt(0)]) return this.#changed;
+    for (const row of this.#unsorted) this.#bucket(keyString(row.key)).add(row);
     this.#unsorted = [];
     return this.#buckets.get(start) ?? [];
   }
@@ -255,11 +283,11 @@ export class WriteView {
     const lt = keyString(range.lt);
     const merged = new Map<string, KvRow>();
     for (const row of rows) merged.set(keyString(row.key), row);
-    for (const name of this.#changedBetween(gte, lt)) {
-      const pending = this.#pending.get(name);
-      if (pending === undefined || name < gte || name >= lt) continue;
-      if (pending.value === undefined) merged.delete(name);
-      else merged.set(name, pending as KvRow);
+    for (const row of this.#changedBetween(gte, lt)) {
+      const name = keyString(row.key);
+      if (row.value === NOTHING || name < gte || name >= lt) continue;
+      if (row.value === undefined) merged.delete(name);
+      else merged.set(name, row as KvRow);
     }
     const names = [...merged.keys()].sort();
     if (range.reverse === true) names.reverse();
