@@ -163,6 +163,13 @@ export interface WordDocuments {
   readonly times: readonly number[];
 }
 
+/** The same, in memory that is used again for the next word: the first `count` of the numbers, or all. */
+export interface PassingDocuments {
+  readonly documents: ArrayLike<number>;
+  readonly times: ArrayLike<number>;
+  readonly count?: number;
+}
+
 /** What bounds are computed from. */
 export interface Lengths {
   readonly lengths: ArrayLike<number>;
@@ -193,20 +200,20 @@ export class Postings {
 /** Writes the documents of a word. */
 export function writePostings(
   writer: ByteWriter,
-  word: WordDocuments,
+  word: PassingDocuments,
   ended: number,
   lengths: Lengths,
 ): void {
-  const { documents, times } = word;
-  writer.varint(documents.length);
+  const { documents, times, count: all = documents.length } = word;
+  writer.varint(all);
   writer.varint(ended);
   let last = -1;
-  for (let from = 0; from < documents.length; ) {
+  for (let from = 0; from < all; ) {
     const block = blockOf(documents[from] as number);
     let to = from;
     let bytes = 0;
     let impact = 0;
-    while (to < documents.length && blockOf(documents[to] as number) === block) {
+    while (to < all && blockOf(documents[to] as number) === block) {
       const document = documents[to] as number;
       const count = times[to] as number;
       bytes += count < 4 ? 1 : 1 + varintBytes(count - 4);

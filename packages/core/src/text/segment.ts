@@ -10,7 +10,7 @@ import type { Bytes, KvRow } from "../kv/kv.js";
 import type { TakeWord } from "./document.js";
 import type { SegmentInfo } from "./manifest.js";
 import { isMark } from "./names.js";
-import { ByteWriter, type Lengths, type WordDocuments, writePostings } from "./postings.js";
+import { ByteWriter, type Lengths, type PassingDocuments, writePostings } from "./postings.js";
 import {
   bucketBits,
   bucketOf,
@@ -133,10 +133,10 @@ function endedWords(
   if (ends.size === 0) return ended;
   const isEnded = new Uint8Array(draft.documents.length);
   for (const document of ends.keys()) isEnded[document] = 1;
-  for (const [word, { documents }] of draft.words) {
-    let count = 0;
-    for (const document of documents) count += isEnded[document] ?? 0;
-    if (count > 0) ended.set(word, (ended.get(word) ?? 0) + count);
+  for (const { word, documents, count } of draft.words) {
+    let gone = 0;
+    for (let at = 0; at < count; at += 1) gone += isEnded[documents[at] as number] ?? 0;
+    if (gone > 0) ended.set(word, (ended.get(word) ?? 0) + gone);
   }
   return ended;
 }
@@ -178,54 +178,57 @@ const PORTIONS = 64;
 const PORTION_ROWS = 256;
 
 async function* inPortions(
-  words: Iterable<SegmentWord>,
+  words: Iterator<SegmentWord>,
   count: number,
   yieldTurn: YieldTurn,
-): AsyncGenerator<readonly SegmentWord[]> {
+): AsyncGenerator<Iterable<SegmentWord>> {
   const most = Math.max(PORTION_WORDS, Math.ceil(count / PORTIONS));
-  let portion: SegmentWord[] = [];
-  for (const word of words) {
-    portion.push(word);
-    if (portion.length < most) continue;
-    yield portion;
-    portion = [];
+  let isOver = false;
+  function* portion(): Iterable<SegmentWord> {
+    for (let taken = 0; taken < most; taken += 1) {
+      const next = words.next();
+      if (next.done === true) {
+        isOver = true;
+        return;
+      }
+      yield next.value;
+    }
+  }
+  for (;;) {
+    yield portion();
+    if (isOver) return;
     await yieldTurn();
   }
-  yield portion;
 }
 
-/** The words of the documents that are kept, numbered without gaps. */
+/** The words of the documents that are kept, numbered without gaps; each is good until the next is asked for. */
 function* wordsOf(
   draft: DraftSegment,
   kept: readonly number[],
   ended: ReadonlyMap<string, number>,
-): Iterable<SegmentWord> {
+): Generator<SegmentWord, void> {
   const numbers = new Int32Array(draft.documents.length).fill(-1);
   for (const [number, at] of kept.entries()) numbers[at] = number;
-  const isWhole = kept.length === numbers.length;
-  for (const [word, held] of draft.words) {
-    const gone = ended.get(word) ?? 0;
-    if (isWhole && (held.documents.at(-1) ?? 0) < kept.length) {
-      yield { word, documents: held.documents, times: held.times, ended: gone };
-      continue;
-    }
-    const documents: number[] = [];
-    const times: number[] = [];
-    for (let at = 0; at < held.documents.length; at += 1) {
-      const number = numbers[held.documents[at] as number] ?? -1;
+  for (const { word, documents, times, count: all } of draft.words) {
+    let count = 0;
+    for (let at = 0; at < all; at += 1) {
+      // Documents that came while this was going on stand behind.
+      const number = numbers[documents[at] as number] ?? -1;
       if (number < 0) continue;
-      documents.push(number);
-      times.push(held.times[at] as number);
+      documents[count] = number;
+      times[count] = times[at] as number;
+      count += 1;
     }
-    if (documents.length > 0 || gone > 0) yield { word, documents, times, ended: gone };
+    const gone = ended.get(word) ?? 0;
+    if (count > 0 || gone > 0) yield { word, documents, times, count, ended: gone };
   }
   for (const [word, count] of ended) {
-    if (!draft.words.has(word)) yield { word, documents: [], times: [], ended: count };
+    if (!draft.words.has(word)) yield { word, documents: [], times: [], count: 0, ended: count };
   }
 }
 
 /** A word of a segment on its way into a row. */
-export interface SegmentWord extends WordDocuments {
+export interface SegmentWord extends PassingDocuments {
   readonly word: string;
   readonly ended: number;
 }
@@ -237,8 +240,8 @@ interface SegmentContent {
   readonly ends: readonly { readonly document: number; readonly end: number }[];
   readonly endedDocuments: number;
   readonly endedWords: number;
-  /** In any order, each once; in portions, so that other work comes between. */
-  readonly words: AsyncIterable<readonly SegmentWord[]>;
+  /** In any order, each once, and good until the next is asked for; in portions, so that other work comes between. */
+  readonly words: AsyncIterable<Iterable<SegmentWord>>;
 }
 
 /** The rows of a segment and what the manifest says of it. */
@@ -284,7 +287,7 @@ interface Dictionary {
 
 /** Writes every word once, and puts them in order. */
 async function writeDictionary(
-  words: AsyncIterable<readonly SegmentWord[]>,
+  words: AsyncIterable<Iterable<SegmentWord>>,
   lengths: Lengths,
 ): Promise<Dictionary> {
   const all = new ByteWriter(256 * 1024);

@@ -14,7 +14,12 @@ function numbersFrom(seed: number): (bound: number) => number {
 type Lists = Map<string, Map<number, number>>;
 
 function told(log: WordLog) {
-  return new Map([...log].map(([word, { documents, times }]) => [word, { documents, times }]));
+  const words = new Map<string, { documents: number[]; times: number[] }>();
+  for (const { word, documents, times, count } of log) {
+    const listed = (list: Int32Array) => [...list.subarray(0, count)];
+    words.set(word, { documents: listed(documents), times: listed(times) });
+  }
+  return words;
 }
 
 function expected(lists: Lists) {

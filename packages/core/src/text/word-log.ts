@@ -28,17 +28,29 @@ const [END, LAST, COUNT] = [0, 1, 2] as const;
 const ENTRY = 3;
 const [DOCUMENT, TIMES, BEFORE] = [0, 1, 2] as const;
 
+/** A word with the documents that hold it: the first `count` numbers of either list. */
+interface PassingWord {
+  readonly word: string;
+  readonly documents: Int32Array;
+  readonly times: Int32Array;
+  readonly count: number;
+}
+
+function numbers(room = ROOM_AT_START): Int32Array<ArrayBuffer> {
+  return new Int32Array(room);
+}
+
 /** See the file header. */
 export class WordLog {
   readonly #numbers = new Map<string, number>();
   readonly #texts: string[] = [];
   /** By the number of a word. */
-  #words = new Int32Array(WORD * ROOM_AT_START);
-  #entries = new Int32Array(ENTRY * ROOM_AT_START);
+  #words = numbers(WORD * ROOM_AT_START);
+  #entries = numbers(ENTRY * ROOM_AT_START);
   /** Where the next occurrence goes. */
   #next = 0;
   /** By the number of a piece, the number of its word plus one, and of which stretch of pieces that holds. */
-  #ofPiece = new Int32Array(ROOM_AT_START);
+  #ofPiece = numbers();
   #pieces = 0;
   #lists = new Map<number, WordDocuments>();
 
@@ -87,11 +99,20 @@ export class WordLog {
     return list;
   }
 
-  /** Every word with its documents. */
-  *[Symbol.iterator](): Iterator<readonly [string, WordDocuments]> {
+  /** Every word with its documents, in one object that holds until the next word is asked for. */
+  *[Symbol.iterator](): Iterator<PassingWord> {
+    const passing = { word: "", documents: numbers(), times: numbers(), count: 0 };
     for (let number = 0; number < this.#texts.length; number += 1) {
-      if (this.#count(number) === 0) continue;
-      yield [this.#texts[number] as string, this.#list(number)];
+      const count = this.#count(number);
+      if (count === 0) continue;
+      while (count > passing.documents.length) {
+        passing.documents = numbers(2 * passing.documents.length);
+        passing.times = numbers(passing.documents.length);
+      }
+      passing.word = this.#texts[number] as string;
+      passing.count = count;
+      this.#copyList(number, passing.documents, passing.times);
+      yield passing;
     }
   }
 
@@ -127,16 +148,20 @@ export class WordLog {
 
   #list(number: number): WordDocuments {
     const count = this.#count(number);
-    const entries = this.#entries;
     const documents = new Array<number>(count);
     const times = new Array<number>(count);
+    this.#copyList(number, documents, times);
+    return { documents, times };
+  }
+
+  #copyList(number: number, documents: number[] | Int32Array, times: number[] | Int32Array): void {
+    const entries = this.#entries;
     let at = this.#words[WORD * number + END] as number;
-    for (let place = count - 1; place >= 0; place -= 1) {
+    for (let place = this.#count(number) - 1; place >= 0; place -= 1) {
       documents[place] = entries[at + DOCUMENT] as number;
       times[place] = entries[at + TIMES] as number;
       at = entries[at + BEFORE] as number;
     }
-    return { documents, times };
   }
 
   #numberOf(word: string, piece: number): number {
@@ -169,7 +194,7 @@ export class WordLog {
 }
 
 function twice(list: Int32Array): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(2 * list.length);
+  const larger = numbers(2 * list.length);
   larger.set(list);
   return larger;
 }
