@@ -163,11 +163,12 @@ export interface WordDocuments {
   readonly times: readonly number[];
 }
 
-/** The same, in memory that is used again for the next word: the first `count` of the numbers, or all. */
+/** The same, in lists that other words stand in as well: a stretch of them, or all. */
 export interface PassingDocuments {
   readonly documents: ArrayLike<number>;
   readonly times: ArrayLike<number>;
-  readonly count?: number;
+  readonly from?: number;
+  readonly to?: number;
 }
 
 /** What bounds are computed from. */
@@ -204,16 +205,16 @@ export function writePostings(
   ended: number,
   lengths: Lengths,
 ): void {
-  const { documents, times, count: all = documents.length } = word;
-  writer.varint(all);
+  const { documents, times, from: first = 0, to: end = documents.length } = word;
+  writer.varint(end - first);
   writer.varint(ended);
   let last = -1;
-  for (let from = 0; from < all; ) {
+  for (let from = first; from < end; ) {
     const block = blockOf(documents[from] as number);
     let to = from;
     let bytes = 0;
     let impact = 0;
-    while (to < all && blockOf(documents[to] as number) === block) {
+    while (to < end && blockOf(documents[to] as number) === block) {
       const document = documents[to] as number;
       const count = times[to] as number;
       bytes += count < 4 ? 1 : 1 + varintBytes(count - 4);

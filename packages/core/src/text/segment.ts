@@ -133,9 +133,9 @@ function endedWords(
   if (ends.size === 0) return ended;
   const isEnded = new Uint8Array(draft.documents.length);
   for (const document of ends.keys()) isEnded[document] = 1;
-  for (const { word, documents, count } of draft.words) {
+  for (const { word, documents, from, to } of draft.words) {
     let gone = 0;
-    for (let at = 0; at < count; at += 1) gone += isEnded[documents[at] as number] ?? 0;
+    for (let at = from; at < to; at += 1) gone += isEnded[documents[at] as number] ?? 0;
     if (gone > 0) ended.set(word, (ended.get(word) ?? 0) + gone);
   }
   return ended;
@@ -209,21 +209,21 @@ function* wordsOf(
 ): Generator<SegmentWord, void> {
   const numbers = new Int32Array(draft.documents.length).fill(-1);
   for (const [number, at] of kept.entries()) numbers[at] = number;
-  for (const { word, documents, times, count: all } of draft.words) {
-    let count = 0;
-    for (let at = 0; at < all; at += 1) {
-      // Documents that came while this was going on stand behind.
+  for (const { word, documents, times, from, to: end } of draft.words) {
+    let to = from;
+    for (let at = from; at < end; at += 1) {
+      // Documents that are left out stand behind, or were forgotten.
       const number = numbers[documents[at] as number] ?? -1;
       if (number < 0) continue;
-      documents[count] = number;
-      times[count] = times[at] as number;
-      count += 1;
+      documents[to] = number;
+      times[to] = times[at] as number;
+      to += 1;
     }
     const gone = ended.get(word) ?? 0;
-    if (count > 0 || gone > 0) yield { word, documents, times, count, ended: gone };
+    if (to > from || gone > 0) yield { word, documents, times, from, to, ended: gone };
   }
   for (const [word, count] of ended) {
-    if (!draft.words.has(word)) yield { word, documents: [], times: [], count: 0, ended: count };
+    if (!draft.words.has(word)) yield { word, documents: [], times: [], ended: count };
   }
 }
 

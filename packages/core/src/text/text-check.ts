@@ -117,8 +117,8 @@ function expected(gathered: TextTail, lifecycle: number): Living {
     living.documents += 1;
     living.words += length;
   }
-  for (const { word, documents, count } of draft.words) {
-    living.holders.set(word, documents.subarray(0, count).filter(stands).length);
+  for (const { word, documents, from, to } of draft.words) {
+    living.holders.set(word, documents.subarray(from, to).filter(stands).length);
   }
   return living;
 }

@@ -15,8 +15,8 @@ type Lists = Map<string, Map<number, number>>;
 
 function told(log: WordLog) {
   const words = new Map<string, { documents: number[]; times: number[] }>();
-  for (const { word, documents, times, count } of log) {
-    const listed = (list: Int32Array) => [...list.subarray(0, count)];
+  for (const { word, documents, times, from, to } of log) {
+    const listed = (list: Int32Array) => [...list.subarray(from, to)];
     words.set(word, { documents: listed(documents), times: listed(times) });
   }
   return words;

@@ -24,16 +24,17 @@ const NONE = -1;
 const WORD = 4;
 const [END, LAST, COUNT] = [0, 1, 2] as const;
 
-/** An occurrence: the document, how often it holds the word, and the occurrence before. */
-const ENTRY = 3;
-const [DOCUMENT, TIMES, BEFORE] = [0, 1, 2] as const;
+/** An occurrence: the document, how often it holds the word, the occurrence before, and the number of the word. */
+const ENTRY = 4;
+const [DOCUMENT, TIMES, BEFORE, OF_WORD] = [0, 1, 2, 3] as const;
 
-/** A word with the documents that hold it: the first `count` numbers of either list. */
+/** A word with the documents that hold it, in a stretch of either list. */
 interface PassingWord {
   readonly word: string;
   readonly documents: Int32Array;
   readonly times: Int32Array;
-  readonly count: number;
+  readonly from: number;
+  readonly to: number;
 }
 
 function numbers(room = ROOM_AT_START): Int32Array<ArrayBuffer> {
@@ -75,6 +76,7 @@ export class WordLog {
     entries[next + DOCUMENT] = document;
     entries[next + TIMES] = 1;
     entries[next + BEFORE] = last;
+    entries[next + OF_WORD] = number;
     this.#next = next + ENTRY;
     words[at + END] = next;
     words[at + LAST] = document;
@@ -99,19 +101,35 @@ export class WordLog {
     return list;
   }
 
-  /** Every word with its documents, in one object that holds until the next word is asked for. */
+  /**
+   * Every word with its documents as they are when the first is asked for, in one object that holds until the next is. The
+   * log is gone through once from its start: going back from occurrence to occurrence waited for memory at each.
+   */
   *[Symbol.iterator](): Iterator<PassingWord> {
-    const passing = { word: "", documents: numbers(), times: numbers(), count: 0 };
-    for (let number = 0; number < this.#texts.length; number += 1) {
-      const count = this.#count(number);
-      if (count === 0) continue;
-      while (count > passing.documents.length) {
-        passing.documents = numbers(2 * passing.documents.length);
-        passing.times = numbers(passing.documents.length);
-      }
+    const size = this.#texts.length;
+    const ends = new Int32Array(size);
+    let total = 0;
+    for (let number = 0; number < size; number += 1) {
+      ends[number] = total;
+      total += this.#count(number);
+    }
+    const documents = new Int32Array(total);
+    const times = new Int32Array(total);
+    const entries = this.#entries;
+    for (let at = 0; at < this.#next; at += ENTRY) {
+      const number = entries[at + OF_WORD] as number;
+      if (number === NONE) continue;
+      const place = ends[number] as number;
+      documents[place] = entries[at + DOCUMENT] as number;
+      times[place] = entries[at + TIMES] as number;
+      ends[number] = place + 1;
+    }
+    const passing = { word: "", documents, times, from: 0, to: 0 };
+    for (let number = 0; number < size; number += 1) {
+      passing.from = passing.to;
+      passing.to = ends[number] as number;
+      if (passing.from === passing.to) continue;
       passing.word = this.#texts[number] as string;
-      passing.count = count;
-      this.#copyList(number, passing.documents, passing.times);
       yield passing;
     }
   }
@@ -128,6 +146,7 @@ export class WordLog {
           after = at;
           continue;
         }
+        entries[at + OF_WORD] = NONE;
         const before = entries[at + BEFORE] as number;
         if (after === NONE) words[word + END] = before;
         else entries[after + BEFORE] = before;
@@ -148,20 +167,16 @@ export class WordLog {
 
   #list(number: number): WordDocuments {
     const count = this.#count(number);
+    const entries = this.#entries;
     const documents = new Array<number>(count);
     const times = new Array<number>(count);
-    this.#copyList(number, documents, times);
-    return { documents, times };
-  }
-
-  #copyList(number: number, documents: number[] | Int32Array, times: number[] | Int32Array): void {
-    const entries = this.#entries;
     let at = this.#words[WORD * number + END] as number;
-    for (let place = this.#count(number) - 1; place >= 0; place -= 1) {
+    for (let place = count - 1; place >= 0; place -= 1) {
       documents[place] = entries[at + DOCUMENT] as number;
       times[place] = entries[at + TIMES] as number;
       at = entries[at + BEFORE] as number;
     }
+    return { documents, times };
   }
 
   #numberOf(word: string, piece: number): number {
