@@ -265,10 +265,12 @@ export interface KnownPart {
 /** Reads records back from the journal for a fold. */
 class RecordReader {
   readonly #view: WriteView;
+  /** What was read back. */
   readonly #known = new Map<number, MemoryRecord | EdgeRecord>();
-  readonly #hashes = new Map<number, Uint8Array>();
-  /** What was folded, in order: what a rollback has to drop stands at the end. */
-  readonly #folded: number[] = [];
+  /** What was folded, side by side, ascending by name: most of it is never asked for, so no table is made of it. */
+  readonly #names: number[] = [];
+  readonly #records: (MemoryRecord | EdgeRecord)[] = [];
+  readonly #hashes: (Uint8Array | null)[] = [];
 
   constructor(view: WriteView) {
     this.#view = view;
@@ -276,21 +278,31 @@ class RecordReader {
 
   /** Keeps a record that was just folded. */
   remember(pointer: PartPointer, record: MemoryRecord | EdgeRecord, hash: Uint8Array | null): void {
-    const name = pointerName(pointer);
-    this.#known.set(name, record);
-    this.#folded.push(name);
-    if (hash !== null) this.#hashes.set(name, hash);
+    this.#names.push(pointerName(pointer));
+    this.#records.push(record);
+    this.#hashes.push(hash);
   }
 
   /** Forgets what an operation folded, when the operation is rolled back. */
   drop(fromSeq: number): void {
     const bound = pointerName({ seq: fromSeq, part: 0 });
-    for (let name = this.#folded.at(-1); name !== undefined && name >= bound; ) {
-      this.#folded.pop();
-      this.#known.delete(name);
-      this.#hashes.delete(name);
-      name = this.#folded.at(-1);
+    let { length } = this.#names;
+    while (length > 0 && (this.#names[length - 1] as number) >= bound) length -= 1;
+    this.#names.length = length;
+    this.#records.length = length;
+    this.#hashes.length = length;
+  }
+
+  /** The place of a pointer among what was folded; -1 where it was not. */
+  #placeOf(name: number): number {
+    const names = this.#names;
+    let [from, to] = [0, names.length];
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if ((names[middle] as number) < name) from = middle + 1;
+      else to = middle;
     }
+    return names[from] === name ? from : -1;
   }
 
   /** The Head at a memory's row. */
@@ -308,8 +320,9 @@ class RecordReader {
   /** The hash of the part that holds the current Version of a memory. */
   versionPart(row: MemoryRow): Uint8Array {
     const pointer = bodyPointer(row);
-    const known = this.#hashes.get(pointerName(pointer));
-    if (known !== undefined) return known;
+    const place = this.#placeOf(pointerName(pointer));
+    const known = place < 0 ? null : this.#hashes[place];
+    if (known !== null && known !== undefined) return known;
     const entry = this.#view.get(journalKey(pointer.seq));
     if (entry === undefined) throw lost(pointer, "is missing");
     const hash = decodeHeader(splitEntry(entry).headerBytes).parts[pointer.part]?.hash;
@@ -342,7 +355,8 @@ class RecordReader {
     decodeRecord: (bytes: Uint8Array, context: PartContext) => MemoryRecord | EdgeRecord,
   ): MemoryRecord | EdgeRecord {
     const name = pointerName(pointer);
-    const known = this.#known.get(name);
+    const place = this.#placeOf(name);
+    const known = place < 0 ? this.#known.get(name) : this.#records[place];
     if (known !== undefined) return known;
     const { bytes, first } = this.part(pointer);
     const record = decodeRecord(partRecord(bytes), first);
