@@ -13,10 +13,10 @@ const GROWTH = 4;
 /** A table of items that have a key. */
 export class KeyTable<Item extends { readonly key: Bytes }> {
   readonly items: Item[] = [];
-  /** By item. */
-  readonly #hashes: number[] = [];
   /** The number of an item plus one; 0 is empty. */
   #places = new Int32Array(PLACES_AT_START);
+  /** By item: there are twice as many places as items at least. */
+  #hashes = new Int32Array(PLACES_AT_START / 2);
 
   /** The item of a key. */
   find(key: Bytes): Item | undefined {
@@ -36,16 +36,17 @@ export class KeyTable<Item extends { readonly key: Bytes }> {
   add(item: Item): Item {
     if (2 * this.items.length >= this.#places.length) this.#grow();
     const hash = hashOf(item.key);
-    this.#hashes.push(hash);
+    this.#hashes[this.items.length] = hash;
     this.#put(hash, this.items.push(item));
     return item;
   }
 
   #grow(): void {
+    const before = this.#hashes;
+    this.#hashes = new Int32Array(GROWTH * before.length);
+    this.#hashes.set(before);
     this.#places = new Int32Array(GROWTH * this.#places.length);
-    for (let at = 0; at < this.#hashes.length; at += 1) {
-      this.#put(this.#hashes[at] as number, at + 1);
-    }
+    for (let at = 0; at < this.items.length; at += 1) this.#put(before[at] as number, at + 1);
   }
 
   #put(hash: number, number: number): void {

@@ -82,14 +82,12 @@ export class WriteView {
   readonly #knownRanges = new Map<string, readonly KvRow[]>();
   /** Ranges that had to be read further than asked for. */
   readonly #widened = new Map<string, KvRange>();
-  /** What is changed, in the order in which that began. */
-  readonly #changed: ViewRow[] = [];
   /** Every change in order: of which row, and what it replaced. */
   readonly #undoRows: ViewRow[] = [];
   readonly #undoValues: Known[] = [];
-  readonly #buckets = new Map<string, Set<ViewRow>>();
-  /** Changed rows that are not in their buckets yet: most commits read no range after a change. */
-  #unsorted: ViewRow[] = [];
+  readonly #buckets = new Map<string, ViewRow[]>();
+  /** Of how many rows it is known in which bucket they are: most commits read no range after a change. */
+  #sorted = 0;
   readonly #kept: ViewRow[] = [];
 
   /** Whether rows of the trees are read when they are wanted, so that nobody has to ask for them before. */
@@ -148,7 +146,7 @@ export class WriteView {
     const asked = this.#widened.get(name) ?? range;
     const rows = this.#knownRanges.get(asked === range ? name : rangeName(asked));
     if (rows === undefined) throw new Unread([], [asked]);
-    if (this.#changed.length === 0) return asked === range ? rows : rows.slice(0, range.limit);
+    if (this.#undoRows.length === 0) return asked === range ? rows : rows.slice(0, range.limit);
     const merged = this.#merge(asked, rows);
     // The group took so many rows out of a page that was cut off that others must take their place.
     if (merged.length < range.limit && rows.length === asked.limit) {
@@ -198,10 +196,7 @@ export class WriteView {
     while (this.#undoRows.length > mark) {
       const row = this.#undoRows.pop();
       const before = this.#undoValues.pop();
-      if (row === undefined) continue;
-      row.value = before;
-      // What began last ends first.
-      if (before === NOTHING) this.#changed.pop();
+      if (row !== undefined) row.value = before;
     }
   }
 
@@ -209,7 +204,8 @@ export class WriteView {
   changes(): Required<Pick<KvCommit, "puts" | "deletes" | "isNew">> {
     const puts: KvRow[] = [];
     const deletes: Bytes[] = [];
-    for (const row of this.#changed) {
+    for (const row of this.#rows.items) {
+      if (row.value === NOTHING) continue;
       if (row.value !== undefined) puts.push(row as KvRow);
       else if (row.known !== undefined) deletes.push(row.key);
     }
@@ -252,29 +248,28 @@ export class WriteView {
   #change(row: ViewRow, value: Bytes | undefined): void {
     this.#undoRows.push(row);
     this.#undoValues.push(row.value);
-    if (row.value === NOTHING) {
-      this.#changed.push(row);
-      if (RANGED[row.key[0] as number]) this.#unsorted.push(row);
-    }
     row.value = value;
   }
 
-  #bucket(name: string): Set<ViewRow> {
+  #bucket(name: string): ViewRow[] {
     const start = bucketOf(name);
     const found = this.#buckets.get(start);
     if (found !== undefined) return found;
-    const made = new Set<ViewRow>();
+    const made: ViewRow[] = [];
     this.#buckets.set(start, made);
     return made;
   }
 
-  /** Changed rows that may lie between two keys. */
+  /** Rows between two keys that may be changed. */
   #changedBetween(gte: string, lt: string): Iterable<ViewRow> {
     const start = bucketOf(gte);
+    const { items } = this.#rows;
     const whole = start.length > 0 && gte.length >= start.length && isBelow(lt, start);
-    if (!whole || !RANGED[gte.charCodeAt(0)]) return this.#changed;
-    for (const row of this.#unsorted) this.#bucket(keyString(row.key)).add(row);
-    this.#unsorted = [];
+    if (!whole || !RANGED[gte.charCodeAt(0)]) return items;
+    for (; this.#sorted < items.length; this.#sorted += 1) {
+      const row = items[this.#sorted] as ViewRow;
+      if (RANGED[row.key[0] as number]) this.#bucket(keyString(row.key)).push(row);
+    }
     return this.#buckets.get(start) ?? [];
   }
 
@@ -284,8 +279,9 @@ export class WriteView {
     const merged = new Map<string, KvRow>();
     for (const row of rows) merged.set(keyString(row.key), row);
     for (const row of this.#changedBetween(gte, lt)) {
+      if (row.value === NOTHING) continue;
       const name = keyString(row.key);
-      if (row.value === NOTHING || name < gte || name >= lt) continue;
+      if (name < gte || name >= lt) continue;
       if (row.value === undefined) merged.delete(name);
       else merged.set(name, row as KvRow);
     }

@@ -38,11 +38,22 @@ interface Run {
 export function namesIn(text: string, isCommon: (word: string) => boolean): readonly NameWords[] {
   const runs = runsIn(text);
   if (runs.length === 0) return NO_NAMES;
+  // One name, or none, is usual: nothing to look it up in.
+  const [first] = runs;
+  if (first !== undefined && runs.length === 1) {
+    const words = trimmed(nameWords(first.run), isCommon);
+    return isName(words.join(" ")) ? [words] : NO_NAMES;
+  }
   const found = new Map<string, NameWords>();
   eachName(runs, isCommon, found, (key, words) => {
     if (!found.has(key)) found.set(key, words);
   });
   return [...found.values()];
+}
+
+/** Whether the words of a run are enough to be told apart by. */
+function isName(key: string): boolean {
+  return key.length >= 3;
 }
 
 const NO_NAMES: readonly NameWords[] = [];
@@ -72,7 +83,7 @@ function eachName(
   for (const run of runs) {
     const words = trimmed(nameWords(run.run), isCommon);
     const key = words.join(" ");
-    if (key.length < 3) continue;
+    if (!isName(key)) continue;
     if (found.size === NAMES && !found.has(key)) return;
     give(key, words, run);
   }

@@ -55,7 +55,10 @@ export class ByteWriter {
 
   /** Everything another writer has. */
   append(other: ByteWriter): void {
-    this.raw(other.#bytes.subarray(0, other.#length));
+    const { length } = other;
+    this.#room(length);
+    copyInto(this.#bytes, this.#length, { bytes: other.#bytes, start: 0, end: length });
+    this.#length += length;
   }
 
   /** A text in UTF-8, behind its length. */
@@ -97,6 +100,22 @@ export class ByteWriter {
 }
 
 const utf8Bytes = new TextEncoder();
+
+/** Most words take a few bytes: up to so many, a loop is quicker than a view to copy from. */
+const LOOP_BYTES = 64;
+
+/** Copies `bytes[start..end)`. */
+export function copyInto(
+  target: Uint8Array,
+  at: number,
+  from: { readonly bytes: Uint8Array; readonly start: number; readonly end: number },
+): void {
+  const { bytes, start, end } = from;
+  if (end - start > LOOP_BYTES) target.set(bytes.subarray(start, end), at);
+  else {
+    for (let byte = start; byte < end; byte += 1) target[at + byte - start] = bytes[byte] as number;
+  }
+}
 
 /** Reads what a `ByteWriter` wrote, one piece after another; bytes that end early are corrupt. */
 export class ByteReader {

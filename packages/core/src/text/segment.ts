@@ -10,7 +10,13 @@ import type { Bytes, KvRow } from "../kv/kv.js";
 import type { TakeWord } from "./document.js";
 import type { SegmentInfo } from "./manifest.js";
 import { isMark } from "./names.js";
-import { ByteWriter, type Lengths, type PassingDocuments, writePostings } from "./postings.js";
+import {
+  ByteWriter,
+  copyInto,
+  type Lengths,
+  type PassingDocuments,
+  writePostings,
+} from "./postings.js";
 import {
   bucketBits,
   bucketOf,
@@ -357,7 +363,7 @@ async function bucketRows(
     let at = 0;
     for (; from < to; from += 1) {
       const { start, end } = entries[from] as DictionaryEntry;
-      value.set(bytes.subarray(start, end), at);
+      copyInto(value, at, { bytes, start, end });
       at += end - start;
     }
     rows.push({ key: segmentKey("textWords", segment, bucket), value });
