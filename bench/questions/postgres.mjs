@@ -32,10 +32,13 @@ const ACTORS = 64;
 const TURNS = 3;
 const TURN_SECONDS = 4;
 const SYNC = "synchronous_commit on";
-/** The rows that an actor's last commit wrote, as the server knows them. */
+/**
+ * The rows that an actor's last commit wrote, as the server knows them: those of the transaction that wrote the last row of
+ * the journal. The head row may have been taken since, by a change of caches.
+ */
 const newestOf = (/** @type {string} */ actor) => `SELECT key, value FROM cortex_rows
   WHERE actor = 'main/${actor}'
-    AND xmin = (SELECT xmin FROM cortex_heads WHERE actor = 'main/${actor}' AND slot = 0)`;
+    AND xmin = (SELECT xmin FROM cortex_rows WHERE actor = 'main/${actor}' AND key < '\\x02' ORDER BY key DESC LIMIT 1)`;
 
 /**
  * Answers the question.

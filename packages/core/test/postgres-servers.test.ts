@@ -14,7 +14,7 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Cortex, open } from "../src/index.js";
-import { LOCK_VERSION, VERSION_ROW, VERSION_TABLE } from "../src/kv/postgres-tables.js";
+import { LOCK_VERSION, VERSION_ROW, VERSION_TABLE } from "../src/kv/postgres-schema.js";
 import { hubIn } from "../src/testing/fixtures.js";
 import { isLacking } from "../src/testing/lacking.js";
 import {

@@ -148,6 +148,24 @@ test("a batch of plain writes takes one, and believes nothing that another proce
   expect((await memory.root()).root).toEqual((await other.root()).root);
 });
 
+test("a large batch that travels while it is reckoned takes one as well", async () => {
+  await using other = await open(location, { actor: "eve" });
+  const texts = (name: string) => Array.from({ length: 150 }, (_, at) => `${name} ${at}`);
+  const taken: number[] = [];
+  for (let at = 0; at < 3; at += 1) {
+    const before = messages();
+    await batchOf(other, texts(`large ${at}`));
+    taken.push(messages() - before);
+  }
+  expect(Math.min(...taken)).toBe(1);
+  await using third = await open(location, { actor: "eve" });
+  const theirs = await batchOf(third, texts("theirs"));
+  const { results } = await batchOf(other, texts("theirs"));
+  const idsOf = (all: typeof results) => all.map((result) => (result.ok ? result.id : ""));
+  expect(idsOf(results)).toEqual(idsOf(theirs.results));
+  expect(await other.check()).toMatchObject({ ok: true });
+});
+
 const READS = /^(get|list|find|search|recall)/;
 
 test.each(CALLS)("%s takes at most %i", async (_, most, call) => {

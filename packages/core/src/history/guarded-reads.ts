@@ -175,6 +175,15 @@ export function guardPosition(kv: Kv): Kv {
       if (last !== undefined) inner.soon?.({ keys: [journalKey(last.size - 1)] });
       return watched(inner, before);
     },
+    // What a commit waits for, it waits for before it is begun: nobody else gets the head row then.
+    ...(kv.begin === undefined
+      ? {}
+      : {
+          begin: async (head) => {
+            await guard.settled();
+            return kv.begin?.(head);
+          },
+        }),
     async commit(change) {
       const isSure = await guard.settled();
       const result = await kv.commit(change);
@@ -218,7 +227,8 @@ class PositionGuard {
     const position = decodeHeadRow(head);
     if (isBehind(position, this.seen)) return;
     const last = journalKey(position.size - 1);
-    const row = puts.find(({ key }) => key[0] === last[0] && sameBytes(key, last));
+    // Journal rows come in order: of a large batch the last is near the end.
+    const row = puts.findLast(({ key }) => key[0] === last[0] && sameBytes(key, last));
     this.seen = row === undefined ? position : { ...position, header: headerIn(row.value) };
   }
 

@@ -89,6 +89,9 @@ export class WriteView {
   /** Of how many rows it is known in which bucket they are: most commits read no range after a change. */
   #sorted = 0;
   readonly #kept: ViewRow[] = [];
+  /** How many of these changes were looked at for `takeNew`, and what it gave of which row. */
+  #taken = 0;
+  readonly #given = new Map<ViewRow, KvRow>();
 
   /** Whether rows of the trees are read when they are wanted, so that nobody has to ask for them before. */
   readonly isNear: boolean;
@@ -193,11 +196,29 @@ export class WriteView {
 
   /** Takes back every change since `mark`. */
   rollback(mark: number): void {
+    if (mark < this.#taken) this.#taken = Number.POSITIVE_INFINITY;
     while (this.#undoRows.length > mark) {
       const row = this.#undoRows.pop();
       const before = this.#undoValues.pop();
       if (row !== undefined) row.value = before;
     }
+  }
+
+  /**
+   * New rows that were put since the last call, as `changes` will name them unless they are changed again. None any more
+   * once one was taken back.
+   */
+  takeNew(): readonly KvRow[] {
+    const rows: KvRow[] = [];
+    for (; this.#taken < this.#undoRows.length; this.#taken += 1) {
+      const row = this.#undoRows[this.#taken] as ViewRow;
+      const isFirst = this.#undoValues[this.#taken] === NOTHING;
+      if (!isFirst || !(row.value instanceof Uint8Array) || !this.#isNew(row.key)) continue;
+      const given = { key: row.key, value: row.value };
+      this.#given.set(row, given);
+      rows.push(given);
+    }
+    return rows;
   }
 
   /** Everything the group changed, each key once. */
@@ -206,17 +227,22 @@ export class WriteView {
     const deletes: Bytes[] = [];
     for (const row of this.#rows.items) {
       if (row.value === NOTHING) continue;
-      if (row.value !== undefined) puts.push(row as KvRow);
+      if (row.value !== undefined) puts.push(this.#putOf(row as KvRow & ViewRow));
       else if (row.known !== undefined) deletes.push(row.key);
     }
-    // What is replaced was read before; what was written without a look is named after its entry.
-    const isNew = (key: Bytes): boolean => {
-      const known = this.#rows.find(key)?.known;
-      return (
-        (known === undefined || known === NOTHING) && !(this.#cached(key) instanceof Uint8Array)
-      );
-    };
-    return { puts, deletes, isNew };
+    return { puts, deletes, isNew: (key) => this.#isNew(key) };
+  }
+
+  /** What `takeNew` gave of a row, where it is the same still. */
+  #putOf(row: KvRow & ViewRow): KvRow {
+    const given = this.#given.size === 0 ? undefined : this.#given.get(row);
+    return given?.value === row.value ? given : row;
+  }
+
+  /** What is replaced was read before; what was written without a look is named after its entry. */
+  #isNew(key: Bytes): boolean {
+    const known = this.#rows.find(key)?.known;
+    return (known === undefined || known === NOTHING) && !(this.#cached(key) instanceof Uint8Array);
   }
 
   /** Tree rows as they will be after the commit, into a cache that lasts; the oldest make room. */

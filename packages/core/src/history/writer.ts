@@ -31,6 +31,7 @@ import {
   type Bytes,
   HEAD_KEY,
   type Kv,
+  type KvBegun,
   type KvCommit,
   type KvRange,
   type KvSnapshot,
@@ -160,6 +161,10 @@ interface Sealing {
 /** Within so little time of the last comparison with the system's time nothing is compared. */
 const CLOCK_NEAR_MS = 60_000;
 
+/** Rows that are taken to be absent from which on a commit begins before it is whole, and entries of each part of it. */
+const BEGUN_ROWS = 256;
+const BEGUN_ENTRIES = 128;
+
 /** How often a write starts over because the way to the store broke while it read. */
 const LOST_READS = 3;
 
@@ -281,20 +286,26 @@ export class Writer {
     if (absent === undefined || !this.#pace.mayPresume()) return false;
     const view = new WriteView(this.#cache);
     view.load([HEAD_KEY, ...standing.keys, ...absent], [lastHead, ...standing.values]);
-    const prepared = await this.#fold(group, NOTHING_READ, view, lastHead).catch(
-      (error: unknown) => {
-        if (error instanceof Unread) return undefined;
-        throw error;
-      },
-    );
-    // A refusal may be the presumption's fault: only what was read is refused.
-    if (prepared?.commit !== undefined && prepared.outcomes.every((one) => "value" in one)) {
-      const result = await kv.commit({ ...prepared.commit, absent });
-      if (result.ok) {
-        this.#pace.held();
-        await this.#finish(group, prepared);
-        return true;
+    const begun = absent.length < BEGUN_ROWS ? undefined : await kv.begin?.(lastHead);
+    try {
+      const prepared = await this.#fold(group, NOTHING_READ, view, lastHead, begun).catch(
+        (error: unknown) => {
+          if (error instanceof Unread) return undefined;
+          throw error;
+        },
+      );
+      // A refusal may be the presumption's fault: only what was read is refused.
+      if (prepared?.commit !== undefined && prepared.outcomes.every((one) => "value" in one)) {
+        const whole = { ...prepared.commit, absent };
+        const result = await kv.commit(begun === undefined ? whole : { ...whole, begun });
+        if (result.ok) {
+          this.#pace.held();
+          await this.#finish(group, prepared);
+          return true;
+        }
       }
+    } finally {
+      await begun?.end();
     }
     this.#pace.failed();
     return false;
@@ -357,14 +368,16 @@ export class Writer {
     snapshot: KvSnapshot,
     view: WriteView,
     headBytes: Bytes | undefined,
+    begun?: KvBegun,
   ): Promise<Prepared> {
     const head = decodeHeadRow(headBytes);
-    const run = new GroupRun(this.#parts, view, head, this.#timeFor(head));
+    const run = new GroupRun(this.#parts, view, head, this.#timeFor(head), begun);
     for (;;) {
       const unread = run.step(group);
       if (unread === undefined) break;
       await loadUnread(snapshot, view, unread);
     }
+    begun?.add(view.takeNew());
     const { size } = head;
     const { outcomes, entries } = run;
     if (run.size === size) return { outcomes, seq: size - 1, size, view, entries };
@@ -416,8 +429,10 @@ class GroupRun {
   readonly #view: WriteView;
   readonly #head: HeadRow;
   #open: Sealing[] = [];
+  readonly #begun: KvBegun | undefined;
 
-  constructor(parts: WriterParts, view: WriteView, head: HeadRow, at: number) {
+  constructor(parts: WriterParts, view: WriteView, head: HeadRow, at: number, begun?: KvBegun) {
+    this.#begun = begun;
     this.#parts = parts;
     this.#view = view;
     this.#head = head;
@@ -534,6 +549,7 @@ class GroupRun {
     foldEntry(this.fold, entry);
     this.#open.push({ entry, batch });
     this.size += 1;
+    if (this.size % BEGUN_ENTRIES === 0) this.#begun?.add(this.#view.takeNew());
     return seq;
   }
 

@@ -216,6 +216,16 @@ export interface KvCommit {
    * less work than replacing one. It may be wrong, and changes no outcome.
    */
   readonly isNew?: (key: Bytes) => boolean;
+  /** What was begun for it, on top of the same head. `puts` holds what was handed over there as well: the same objects. */
+  readonly begun?: KvBegun;
+}
+
+/** A commit that is on its way while the rest of it is still being reckoned; nobody sees anything of it before `commit`. */
+export interface KvBegun {
+  /** Hands over rows that the commit will put and that are most likely not there yet; as a hint, it may be wrong. */
+  add(rows: readonly KvRow[]): void;
+  /** Gives it up, where `commit` has not taken it; idempotent. */
+  end(): Promise<void>;
 }
 
 /** A row that must be as it was read: `undefined` where there was none. */
@@ -291,6 +301,12 @@ export interface Kv {
     options?: Pick<KvSnapshotOptions, "onEntry">,
   ): T | undefined;
   commit(change: KvCommit): Promise<KvCommitResult>;
+  /**
+   * Begins a commit on top of a head, so that its rows can travel while further ones are reckoned; others that write wait
+   * meanwhile. Whoever begins one commits it or ends it at once, and waits for nothing else. Only where a commit is a round
+   * trip; `undefined` where it cannot be now.
+   */
+  begin?(expectHead: Bytes): Promise<KvBegun | undefined>;
   /** Changes caches if the rows named are still so; false is a lost race, nothing was applied. */
   commitCaches(change: KvCacheCommit): Promise<boolean>;
   /** Starts the next generation; only where the manifest says so, else `ERR_UNSUPPORTED`. */
@@ -320,6 +336,7 @@ export function around(kv: Kv, changed: Partial<Kv>): Kv {
     manifest: kv.manifest,
     snapshot: (options) => kv.snapshot(options),
     commit: (change) => kv.commit(change),
+    ...(kv.begin === undefined ? {} : { begin: async (head) => kv.begin?.(head) }),
     commitCaches: (change) => kv.commitCaches(change),
     nextGeneration: () => kv.nextGeneration(),
     sizeBytes: () => kv.sizeBytes(),

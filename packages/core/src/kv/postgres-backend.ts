@@ -22,6 +22,7 @@ import {
   assertRows,
   type Bytes,
   type Kv,
+  type KvBegun,
   type KvCacheCommit,
   type KvCommit,
   type KvCommitResult,
@@ -36,6 +37,7 @@ import {
   sameBytes,
 } from "./kv.js";
 import { readAddress } from "./postgres-address.js";
+import { BegunCommit } from "./postgres-begun.js";
 import { joinPool, type PostgresPool } from "./postgres-session.js";
 import { nameOf, Patience, PostgresSnapshot } from "./postgres-snapshot.js";
 import * as sql from "./postgres-tables.js";
@@ -141,6 +143,16 @@ class PostgresKv implements Kv {
     });
   }
 
+  /** Not where connections are another's: there a transaction is one message. */
+  async begin(expectHead: Bytes): Promise<KvBegun | undefined> {
+    this.#assertWritable();
+    const seen = this.#seen;
+    if (seen === undefined || !this.#pool.mayBeAlone) return undefined;
+    const claim = { ...this.#place, ...seen, stamp: newStamp() };
+    // Why it cannot be had now, if it cannot, is told to the commit that follows.
+    return BegunCommit.begin(this.#pool, claim, expectHead, this.#settings).catch(() => undefined);
+  }
+
   async commit(change: KvCommit): Promise<KvCommitResult> {
     this.#assertWritable();
     assertCommit(change);
@@ -150,15 +162,21 @@ class PostgresKv implements Kv {
       if (change.isNew === undefined || !isDuplicate(error)) throw error;
     }
     // A row that was held to be new was there: then all of them are looked at.
-    const { isNew: _, ...rest } = change;
+    const { isNew: _, begun: __, ...rest } = change;
     return this.#commit(rest);
   }
 
   async #commit(change: KvCommit): Promise<KvCommitResult> {
     const isSame = sameBytes(change.expectHead, change.head);
+    const begun = change.begun instanceof BegunCommit ? change.begun : undefined;
+    const rest = begun?.restOf(change);
+    if (rest === undefined) await begun?.end();
     const told = await this.#try((claim) => [sql.commitRows(claim, rowChanges(change))], {
       isWhole: true,
       isPresumed: change.absent !== undefined,
+      ...(begun === undefined || rest === undefined
+        ? {}
+        : { begun: { claim: begun.claim, finish: () => begun.finish(rest) } }),
       mayBegin: change.expectHead === undefined,
       proof: isSame ? undefined : change.puts.find(({ key }) => key[0] === JOURNAL_BYTE),
     });
@@ -170,7 +188,7 @@ class PostgresKv implements Kv {
     assertRows(change);
     const { expect } = change;
     const told = await this.#try((claim) => [
-      sql.claimCaches(claim),
+      sql.claimHead(claim),
       sql.unclaimUnless(
         claim,
         expect.map(({ key }) => key),
@@ -261,6 +279,11 @@ class PostgresKv implements Kv {
     if (this.#seen?.generation !== generation) this.#seen = { generation, fence: 0 };
   }
 
+  /** What a transaction of this handle is told. */
+  get #settings(): readonly sql.Statement[] {
+    return this.#options.relaxed === true ? [sql.setLocal("synchronous_commit", "off")] : [];
+  }
+
   /**
    * Makes a change: takes the head row, does what follows, learns how it ended. Starts over where the
    * store has moved or is held. `undefined` where there is no store.
@@ -273,15 +296,21 @@ class PostgresKv implements Kv {
     const patience = new Patience(this.#pool.address.retryMs);
     const { tally } = this.#pool;
     const startedMs = performance.now();
-    const relaxed =
-      this.#options.relaxed === true ? [sql.setLocal("synchronous_commit", "off")] : [];
+    let { begun } = options;
     for (;;) {
       const seen = this.#seen ?? { generation: newGeneration(), fence: 0 };
-      const claim = { ...this.#place, ...seen, stamp: newStamp() };
+      const claim = begun?.claim ?? { ...this.#place, ...seen, stamp: newStamp() };
       let told: Told | undefined;
       try {
         const asks = isWhole ? [] : [sql.readClaim(this.#place, claim.stamp)];
-        const answers = await this.#pool.transact([...statements(claim), ...asks], relaxed);
+        const finish = begun?.finish;
+        begun = undefined;
+        const ended = await finish?.();
+        if (finish !== undefined && ended === undefined) continue;
+        const answers =
+          ended === undefined
+            ? await this.#pool.transact([...statements(claim), ...asks], this.#settings)
+            : [ended];
         if (isPresumed && answers[0]?.length !== 1) return undefined;
         told = isWhole ? await this.#toldFirst(claim, answers[0]) : toldBy(answers.at(-1));
       } catch (error) {
@@ -421,6 +450,11 @@ interface TryOptions {
   readonly isWhole?: boolean;
   /** Whether it was made on a presumption: where that does not hold, nobody asks what is there instead. */
   readonly isPresumed?: boolean;
+  /** What was begun of it, which is tried first. */
+  readonly begun?: {
+    readonly claim: sql.Claim;
+    readonly finish: () => Promise<Answer | undefined>;
+  };
   /** After a broken connection: the row of the journal that it would have left; see the file header. */
   readonly proof?: KvRow | undefined;
   /** The same of what the head row says now. */

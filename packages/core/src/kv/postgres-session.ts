@@ -15,21 +15,24 @@ import { CortexError } from "../errors.js";
 import { checkCertificates, type PostgresAddress } from "./postgres-address.js";
 import { NumberTable } from "./postgres-numbers.js";
 import {
-  BACKEND,
-  BEGIN_WRITE,
-  COMMIT,
-  CONNECTION_SETTINGS,
   HAS_VERSION,
   IS_READ_ONLY,
   LOCK_VERSION,
   makeTables,
   READ_VERSION,
-  ROLLBACK,
-  type Statement,
-  setLocal,
   TABLES_VERSION,
   VERSION_ROW,
   VERSION_TABLE,
+} from "./postgres-schema.js";
+import { Seats } from "./postgres-seats.js";
+import {
+  BACKEND,
+  BEGIN_WRITE,
+  COMMIT,
+  CONNECTION_SETTINGS,
+  ROLLBACK,
+  type Statement,
+  setLocal,
 } from "./postgres-tables.js";
 import {
   type Answer,
@@ -47,9 +50,6 @@ const TIMEOUTS = { connect: 10_000, statement: 60_000, lock: 20_000, idle: 60_00
 const MIGRATION_LOCK_MS = 120_000;
 /** How much longer than the server this side waits before it gives a connection up. */
 const SILENCE_MS = TIMEOUTS.statement + 15_000;
-/** How long one waits for a connection before one of the reserve may be used, and before one gives up. */
-const RESERVE_AFTER_MS = 60;
-const SEAT_MS = 30_000;
 /** How long a transaction that only read stays open where no further message comes to end it. */
 const END_AFTER_MS = 5;
 /** How long connections stay when nobody has a store open; they do not keep the process alive. */
@@ -57,7 +57,10 @@ const LINGER_MS = 2000;
 
 /** A connection for one snapshot or one commit. */
 export interface Session {
-  /** Sends the statements in one message and gives the answer of each. */
+  /**
+   * Sends the statements in one message and gives the answer of each. A message goes at once, also behind one whose answer
+   * has not come yet; whoever has sent several gives the session back when all of them are answered.
+   */
   run(statements: readonly Statement[]): Promise<Answer[]>;
   /** Gives the connection back; one that failed is thrown away. */
   release(): void;
@@ -429,72 +432,6 @@ export async function loadPg(): Promise<Pick<typeof import("pg"), "Client" | "Po
   }
 }
 
-/**
- * Who may have a connection. A snapshot keeps one while it reads, and now and then a call needs a
- * second: if first ones took them all, everybody would wait for everybody. So some are kept back for
- * those who have waited a moment.
- */
-class Seats {
-  readonly #most: number;
-  readonly #usual: number;
-  readonly #queue: { readonly grant: () => void; readonly sinceMs: number }[] = [];
-  #taken = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-    this.#usual = Math.max(1, Math.ceil(most * 0.6));
-  }
-
-  get waiting(): number {
-    return this.#queue.length;
-  }
-
-  async take(): Promise<() => void> {
-    if (this.#taken < this.#usual && this.#queue.length === 0) this.#taken += 1;
-    else await this.#wait();
-    let isMine = true;
-    return () => {
-      if (!isMine) return;
-      isMine = false;
-      this.#taken -= 1;
-      this.#admit();
-    };
-  }
-
-  #wait(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const waiter = {
-        sinceMs: performance.now(),
-        grant: () => {
-          clearTimeout(reserve);
-          clearTimeout(giveUp);
-          this.#taken += 1;
-          resolve();
-        },
-      };
-      const reserve = setTimeout(() => this.#admit(), RESERVE_AFTER_MS);
-      const giveUp = setTimeout(() => {
-        this.#queue.splice(this.#queue.indexOf(waiter), 1);
-        const message = `all ${this.#most} connections were in use for ${SEAT_MS / 1000} seconds; raise ?pool= of the address`;
-        reject(new CortexError("ERR_UNREACHABLE", message));
-      }, SEAT_MS);
-      this.#queue.push(waiter);
-    });
-  }
-
-  #admit(): void {
-    const early = performance.now() - RESERVE_AFTER_MS + 1;
-    for (;;) {
-      const [first] = this.#queue;
-      if (first === undefined) return;
-      const most = first.sinceMs <= early ? this.#most : this.#usual;
-      if (this.#taken >= most) return;
-      this.#queue.shift();
-      first.grant();
-    }
-  }
-}
-
 /** What a connection has from its pool. */
 interface SessionParts {
   readonly tally: Tally;
@@ -512,6 +449,8 @@ class PgSession implements Session {
   /** What the server said last, when it ended the connection between two messages. */
   #failure: unknown;
   #isReleased = false;
+  /** Messages whose answers are to come. `pg` is given one at a time, and those behind it were written already. */
+  readonly #sent: Message[] = [];
 
   constructor(client: PoolClient, leaveSeat: () => void, parts: SessionParts) {
     this.#client = client;
@@ -524,11 +463,14 @@ class PgSession implements Session {
   readonly #onError = (error: unknown): void => {
     this.#isBroken = true;
     this.#failure ??= error;
+    // `pg` tells the first one itself, and knows of no other.
+    for (const message of this.#sent.slice(1)) message.handleError(error);
   };
 
   async run(statements: readonly Statement[]): Promise<Answer[]> {
     if (this.#failure !== undefined) throw this.#failure;
-    this.#with.tally.messages += 1;
+    // What goes behind another message is not waited for by itself.
+    if (this.#sent.length === 0) this.#with.tally.messages += 1;
     const before = this.#with.unended.take(this.#client) ? [COMMIT] : [];
     let silence: NodeJS.Timeout | undefined;
     try {
@@ -538,7 +480,11 @@ class PgSession implements Session {
           reject(new SilentServer());
         }, SILENCE_MS);
         const all = [...before, ...statements];
-        this.#client.query(new Message(all, resolve, reject, this.#with.names));
+        const answered = (answers: Answer[]): void => {
+          this.#sendNext();
+          resolve(answers);
+        };
+        this.#send(new Message(all, answered, reject, this.#with.names));
       });
       return answers.slice(before.length);
     } catch (error) {
@@ -548,6 +494,20 @@ class PgSession implements Session {
     } finally {
       clearTimeout(silence);
     }
+  }
+
+  #send(message: Message): void {
+    const last = this.#sent.at(-1);
+    this.#sent.push(message);
+    if (last === undefined) this.#client.query(message);
+    else if (last.connection !== undefined) message.send(last.connection);
+  }
+
+  /** At the very moment when `pg` is done with one, or it would take the next answer for one that nobody asked for. */
+  #sendNext(): void {
+    this.#sent.shift();
+    const [next] = this.#sent;
+    if (next !== undefined) this.#client.query(next);
   }
 
   release(): void {

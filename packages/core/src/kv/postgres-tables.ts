@@ -1,8 +1,8 @@
 /**
- * The tables of the Postgres backend and every statement that is ever sent.
+ * Every statement of the Postgres backend about the tables that `postgres-schema.ts` makes.
  *
  * Promises: plain SQL of PostgreSQL's dialect, without extensions, advisory locks, functions or
- * triggers of our own, so that engines that speak the protocol can run it; nothing outside this file
+ * triggers of our own, so that engines that speak the protocol can run it; nothing outside these two files
  * knows a table's name. Every statement names its actor, so that an engine which spreads actors over
  * machines sends it to one of them.
  *
@@ -34,75 +34,6 @@ export interface Statement {
   readonly values?: readonly SqlValue[];
   /** What the columns of its answer are; none for one that gives no rows. */
   readonly columns?: readonly Column[];
-}
-
-/** The version of the tables below. */
-export const TABLES_VERSION = 1;
-
-/** The table of versions: made first, and locked by whoever makes or changes the others. */
-export const VERSION_TABLE = `
-  CREATE TABLE IF NOT EXISTS cortex_schema (
-    one int PRIMARY KEY, version int NOT NULL, partitions int NOT NULL)`;
-
-/** The one row of that table; version 0 until the others are made. */
-export const VERSION_ROW =
-  "INSERT INTO cortex_schema (one, version, partitions) VALUES (1, 0, 0) ON CONFLICT (one) DO NOTHING";
-
-/** The version of the tables. */
-export const READ_VERSION: Statement = {
-  text: "SELECT version FROM cortex_schema WHERE one = 1",
-  columns: ["int"],
-};
-
-/** The same, waiting for whoever is changing them. */
-export const LOCK_VERSION: Statement = {
-  text: "SELECT version FROM cortex_schema WHERE one = 1 FOR UPDATE",
-  columns: ["int"],
-};
-
-/** Whether the table of versions is there; asked without naming it, which would be an error. */
-export const HAS_VERSION: Statement = {
-  text: "SELECT count(*) FROM information_schema.tables WHERE table_name = 'cortex_schema' AND table_schema = ANY (current_schemas(false))",
-  columns: ["int"],
-};
-
-/** Whether the server takes writes at all. */
-export const IS_READ_ONLY: Statement = {
-  text: "SELECT current_setting('transaction_read_only') = 'on'",
-  columns: ["bool"],
-};
-
-/** Everything from nothing to version 1. */
-export function makeTables(partitions: number): readonly string[] {
-  const parts = Array.from(
-    { length: partitions },
-    (_, at) =>
-      `CREATE TABLE cortex_rows_${at} PARTITION OF cortex_rows FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${at})`,
-  );
-  return [
-    `CREATE TABLE cortex_heads (
-      actor text COLLATE "C" NOT NULL,
-      slot int NOT NULL,
-      generation int NOT NULL,
-      head bytea,
-      stamp bytea,
-      fence bigint NOT NULL DEFAULT 0,
-      held_by bytea,
-      held_until timestamptz,
-      retired boolean NOT NULL DEFAULT false,
-      touched_at timestamptz NOT NULL DEFAULT now(),
-      PRIMARY KEY (actor, slot)
-    ) WITH (fillfactor = 50)`,
-    `CREATE TABLE cortex_rows (
-      actor text COLLATE "C" NOT NULL,
-      generation int NOT NULL,
-      key bytea NOT NULL,
-      value bytea NOT NULL,
-      PRIMARY KEY (actor, generation, key)
-    ) PARTITION BY HASH (actor)`,
-    ...parts,
-    `UPDATE cortex_schema SET version = ${TABLES_VERSION}, partitions = ${partitions}`,
-  ];
 }
 
 /** Starts a transaction that sees one state. */
@@ -335,13 +266,26 @@ function insertRows(next: () => string): string {
     WHERE ${HAD}`;
 }
 
-/** Takes the head row as it is, for a change of caches. */
-export function claimCaches(claim: Claim): Statement {
+/** Takes the head row: on top of one head, or as it is for a change of caches. */
+export function claimHead(claim: Claim, expectHead?: Uint8Array): Statement {
   const { actor, slot, generation, fence, stamp } = claim;
+  const isThere = expectHead === undefined ? "head IS NOT NULL" : "head = $6::bytea";
+  const values = [actor, slot, generation, fence, stamp];
   return {
     text: `UPDATE cortex_heads SET stamp = $5::bytea, held_by = NULL, held_until = NULL, touched_at = now()
-      WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint AND head IS NOT NULL AND ${NOT_HELD}`,
-    values: [actor, slot, generation, fence, stamp],
+      WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint AND ${isThere} AND ${NOT_HELD}`,
+    values: expectHead === undefined ? values : [...values, expectHead],
+  };
+}
+
+/** Moves the head to the next, if the claim holds; gives a row where it does. */
+export function moveHead(claim: Claim, head: Uint8Array): Statement {
+  const { actor, slot, generation, stamp } = claim;
+  return {
+    text: `UPDATE cortex_heads SET head = $5::bytea
+      WHERE ${HERE} AND generation = $3::int AND stamp = $4::bytea RETURNING generation`,
+    values: [actor, slot, generation, stamp, head],
+    columns: ["int"],
   };
 }
 
@@ -365,14 +309,24 @@ export function unclaimUnless(
 const CLAIMED = `EXISTS (SELECT 1 FROM cortex_heads AS h
   WHERE h.actor = $1::text AND h.slot = $2::int AND h.stamp = $4::bytea)`;
 
+const ADD_ROWS = `INSERT INTO cortex_rows (actor, generation, key, value)
+  SELECT $1::text, $3::int, p.key, p.value FROM unnest($5::bytea[], $6::bytea[]) AS p(key, value)
+  WHERE ${CLAIMED}`;
+
 /** Puts rows, if the claim holds. */
-export function putRows({ actor, slot, generation, stamp }: Claim, rows: PutRows): Statement {
+export function putRows(claim: Claim, rows: PutRows): Statement {
+  const { values, text } = addRows(claim, rows);
   return {
-    text: `INSERT INTO cortex_rows (actor, generation, key, value)
-      SELECT $1::text, $3::int, p.key, p.value FROM unnest($5::bytea[], $6::bytea[]) AS p(key, value)
-      WHERE ${CLAIMED} ON CONFLICT (actor, generation, key) DO UPDATE SET value = excluded.value`,
-    values: [actor, slot, generation, stamp, rows.map(rowKey), rows.map(rowValue)],
+    text: `${text} ON CONFLICT (actor, generation, key) DO UPDATE SET value = excluded.value`,
+    values,
   };
+}
+
+/** Adds rows, if the claim holds; fails where one of them is there. */
+export function addRows(claim: Claim, rows: PutRows): Required<Pick<Statement, "text" | "values">> {
+  const { actor, slot, generation, stamp } = claim;
+  const values = [actor, slot, generation, stamp, rows.map(rowKey), rows.map(rowValue)];
+  return { text: ADD_ROWS, values };
 }
 
 /** Rows that are put. */

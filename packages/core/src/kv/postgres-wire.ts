@@ -27,6 +27,7 @@ export class Message implements Submittable {
   readonly #reject: (error: unknown) => void;
   readonly #answers: Cell[][][] = [[]];
   readonly #names: Map<string, string> | undefined;
+  #connection: Connection | undefined;
 
   /** `names` are the statements that the connection knows by name; without it each is sent whole. */
   constructor(
@@ -41,7 +42,18 @@ export class Message implements Submittable {
     this.#names = names;
   }
 
+  /** Where it was written; `undefined` until then. */
+  get connection(): Connection | undefined {
+    return this.#connection;
+  }
+
+  /** By `pg`, when its turn has come: it may have been sent before. */
   submit(connection: Connection): void {
+    if (this.#connection === undefined) this.send(connection);
+  }
+
+  send(connection: Connection): void {
+    this.#connection = connection;
     const steps = this.#statements.map(({ text, values }) => this.#step(text, values));
     if (connection.stream.writable) connection.stream.write(encodeSteps(steps));
   }

@@ -1,0 +1,75 @@
+/**
+ * The tables of the Postgres backend: what makes them, and what tells whether they are there and of which version.
+ *
+ * Promise: plain SQL of PostgreSQL's dialect. The statements about rows are in `postgres-tables.ts`.
+ */
+import type { Statement } from "./postgres-tables.js";
+
+/** The version of the tables below. */
+export const TABLES_VERSION = 1;
+
+/** The table of versions: made first, and locked by whoever makes or changes the others. */
+export const VERSION_TABLE = `
+  CREATE TABLE IF NOT EXISTS cortex_schema (
+    one int PRIMARY KEY, version int NOT NULL, partitions int NOT NULL)`;
+
+/** The one row of that table; version 0 until the others are made. */
+export const VERSION_ROW =
+  "INSERT INTO cortex_schema (one, version, partitions) VALUES (1, 0, 0) ON CONFLICT (one) DO NOTHING";
+
+/** The version of the tables. */
+export const READ_VERSION: Statement = {
+  text: "SELECT version FROM cortex_schema WHERE one = 1",
+  columns: ["int"],
+};
+
+/** The same, waiting for whoever is changing them. */
+export const LOCK_VERSION: Statement = {
+  text: "SELECT version FROM cortex_schema WHERE one = 1 FOR UPDATE",
+  columns: ["int"],
+};
+
+/** Whether the table of versions is there; asked without naming it, which would be an error. */
+export const HAS_VERSION: Statement = {
+  text: "SELECT count(*) FROM information_schema.tables WHERE table_name = 'cortex_schema' AND table_schema = ANY (current_schemas(false))",
+  columns: ["int"],
+};
+
+/** Whether the server takes writes at all. */
+export const IS_READ_ONLY: Statement = {
+  text: "SELECT current_setting('transaction_read_only') = 'on'",
+  columns: ["bool"],
+};
+
+/** Everything from nothing to version 1. */
+export function makeTables(partitions: number): readonly string[] {
+  const parts = Array.from(
+    { length: partitions },
+    (_, at) =>
+      `CREATE TABLE cortex_rows_${at} PARTITION OF cortex_rows FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${at})`,
+  );
+  return [
+    `CREATE TABLE cortex_heads (
+      actor text COLLATE "C" NOT NULL,
+      slot int NOT NULL,
+      generation int NOT NULL,
+      head bytea,
+      stamp bytea,
+      fence bigint NOT NULL DEFAULT 0,
+      held_by bytea,
+      held_until timestamptz,
+      retired boolean NOT NULL DEFAULT false,
+      touched_at timestamptz NOT NULL DEFAULT now(),
+      PRIMARY KEY (actor, slot)
+    ) WITH (fillfactor = 50)`,
+    `CREATE TABLE cortex_rows (
+      actor text COLLATE "C" NOT NULL,
+      generation int NOT NULL,
+      key bytea NOT NULL,
+      value bytea NOT NULL,
+      PRIMARY KEY (actor, generation, key)
+    ) PARTITION BY HASH (actor)`,
+    ...parts,
+    `UPDATE cortex_schema SET version = ${TABLES_VERSION}, partitions = ${partitions}`,
+  ];
+}
