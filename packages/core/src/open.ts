@@ -2,7 +2,7 @@
  * The composition root: from a location to an open memory graph. The only file that names backends,
  * the clock and the source of randomness.
  */
-import { randomFillSync } from "node:crypto";
+import { randomFillSync, randomInt } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { uptime } from "node:os";
 import { join, resolve as resolvePath } from "node:path";
@@ -153,9 +153,9 @@ export async function openGraph(
       clock,
       random,
       pause: wait ?? pause,
+      keySeed: KEY_SEED,
       presumes: kv.manifest.isRemote === true && random === systemRandom,
-      // An injected clock is its own authority; only the system's may leap.
-      // Time since the machine started goes on while it sleeps, so a laptop may be shut for a week.
+      // An injected clock is its own authority; only the system's may leap, and what goes on while a laptop is shut tells.
       ...(options.clock === undefined ? { elapsed: () => uptime() * 1000 } : {}),
     });
     const engine: Engine = {
@@ -355,6 +355,9 @@ function scratchBeside(kv: Kv): Engine["scratch"] {
     };
   };
 }
+
+/** Of this process: where keys lie in its tables is not for callers to foresee. */
+const KEY_SEED = randomInt(2 ** 32);
 
 const POOL_BYTES = 8192;
 

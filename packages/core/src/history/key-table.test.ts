@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 import { keyString } from "../kv/keyspace.js";
 import { KeyTable } from "./key-table.js";
 
+const SEED = 0x811c9dc5;
+
 /** Keys of which many share a start, or an end, or all but one byte. */
 function keyAt(number: number): Uint8Array {
   const length = 1 + (number % 40);
@@ -35,7 +37,7 @@ describe("a table of keys", () => {
 
   test("tells keys apart whose hashes are equal", () => {
     const [one, other] = collidingKeys();
-    const table = new KeyTable<{ readonly key: Uint8Array; readonly name: string }>();
+    const table = new KeyTable<{ readonly key: Uint8Array; readonly name: string }>(SEED);
     table.add({ key: one, name: "one" });
     expect(table.find(other)).toBeUndefined();
     table.add({ key: other, name: "other" });
@@ -52,7 +54,7 @@ function collidingKeys(): readonly [Uint8Array, Uint8Array] {
       state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
       return state >>> 16;
     });
-    let hash = 0x811c9dc5;
+    let hash = SEED | 0;
     for (const byte of key) hash = Math.imul(hash ^ byte, 0x01000193);
     const before = seen.get(hash);
     if (before !== undefined) return [before, key];

@@ -2,7 +2,8 @@
  * What is known of keys, looked up by their bytes. A `Map` wants a text of every key: for a batch of a thousand memories that
  * was eleven thousand texts, half of which lived until the commit.
  *
- * Promise: items are told in the order in which they came. Keys are not copied: nobody may change one that was added.
+ * Promise: items are told in the order in which they came. Keys are not copied: nobody may change one that was added. Callers
+ * choose tags and names, and so keys: a seed that they are not told keeps them from choosing many that lie in one place.
  */
 import type { Bytes } from "../kv/kv.js";
 
@@ -10,19 +11,26 @@ import type { Bytes } from "../kv/kv.js";
 const PLACES_AT_START = 16;
 const GROWTH = 4;
 
+const USUAL_SEED = 0x811c9dc5;
+
 /** A table of items that have a key. */
 export class KeyTable<Item extends { readonly key: Bytes }> {
   readonly items: Item[] = [];
+  readonly #seed: number;
   /** The number of an item plus one; 0 is empty. */
   #places = new Int32Array(PLACES_AT_START);
   /** By item: there are twice as many places as items at least. */
   #hashes = new Int32Array(PLACES_AT_START / 2);
 
+  constructor(seed = USUAL_SEED) {
+    this.#seed = seed;
+  }
+
   /** The item of a key. */
   find(key: Bytes): Item | undefined {
     const places = this.#places;
     const mask = places.length - 1;
-    const hash = hashOf(key);
+    const hash = hashOf(key, this.#seed);
     for (let place = spread(hash) & mask; ; place = (place + 1) & mask) {
       const number = (places[place] as number) - 1;
       if (number < 0) return undefined;
@@ -35,7 +43,7 @@ export class KeyTable<Item extends { readonly key: Bytes }> {
   /** Adds an item whose key is not there. */
   add(item: Item): Item {
     if (2 * this.items.length >= this.#places.length) this.#grow();
-    const hash = hashOf(item.key);
+    const hash = hashOf(item.key, this.#seed);
     this.#hashes[this.items.length] = hash;
     this.#put(hash, this.items.push(item));
     return item;
@@ -58,8 +66,8 @@ export class KeyTable<Item extends { readonly key: Bytes }> {
   }
 }
 
-function hashOf(key: Bytes): number {
-  let hash = 0x811c9dc5;
+function hashOf(key: Bytes, seed: number): number {
+  let hash = seed | 0;
   for (let at = 0; at < key.length; at += 1) {
     hash = Math.imul(hash ^ (key[at] as number), 0x01000193);
   }

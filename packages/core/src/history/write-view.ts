@@ -78,7 +78,7 @@ function byPrefix(prefixes: readonly KeyPrefix[]): readonly boolean[] {
 /** The view; see the file header. */
 export class WriteView {
   readonly #cache: ReadonlyMap<string, Bytes | undefined>;
-  readonly #rows = new KeyTable<ViewRow>();
+  readonly #rows: KeyTable<ViewRow>;
   readonly #knownRanges = new Map<string, readonly KvRow[]>();
   /** Ranges that had to be read further than asked for. */
   readonly #widened = new Map<string, KvRange>();
@@ -96,9 +96,14 @@ export class WriteView {
   /** Whether rows of the trees are read when they are wanted, so that nobody has to ask for them before. */
   readonly isNear: boolean;
 
-  /** `cache` holds rows that are known to be as in the store, by `keyString`. */
-  constructor(cache: ReadonlyMap<string, Bytes | undefined> = new Map(), isNear = false) {
+  /** `cache` holds rows that are known to be as in the store, by `keyString`; for `keySeed` see `key-table.ts`. */
+  constructor(
+    cache: ReadonlyMap<string, Bytes | undefined> = new Map(),
+    isNear = false,
+    keySeed?: number,
+  ) {
     this.#cache = cache;
+    this.#rows = new KeyTable(keySeed);
     this.isNear = isNear;
   }
 

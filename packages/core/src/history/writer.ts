@@ -128,6 +128,8 @@ export interface WriterParts {
   readonly elapsed?: () => number;
   readonly random: (bytes: number) => Uint8Array;
   readonly pause: (ms: number) => Promise<void>;
+  /** A number that callers are not told; see `key-table.ts`. */
+  readonly keySeed?: number;
   /** Whether plain writes may begin without a read; see `presumption.ts`. */
   readonly presumes?: boolean;
   /** Told of every commit of this process that brought entries. */
@@ -284,7 +286,7 @@ export class Writer {
     if (presumes !== true || lastHead === undefined || standing === undefined) return false;
     const absent = presumedAbsent(group);
     if (absent === undefined || !this.#pace.mayPresume()) return false;
-    const view = new WriteView(this.#cache);
+    const view = new WriteView(this.#cache, false, this.#parts.keySeed);
     view.load([HEAD_KEY, ...standing.keys, ...absent], [lastHead, ...standing.values]);
     const begun = absent.length < BEGUN_ROWS ? undefined : await kv.begin?.(lastHead);
     try {
@@ -334,7 +336,7 @@ export class Writer {
   async #prepare(group: readonly Waiting[]): Promise<Prepared> {
     const snapshot = await this.#parts.kv.snapshot();
     try {
-      const view = new WriteView(this.#cache, snapshot.getNow !== undefined);
+      const view = new WriteView(this.#cache, snapshot.getNow !== undefined, this.#parts.keySeed);
       const hints = [HEAD_KEY, REPLICA_KEY, CONFIG_KEY, ...this.#configEntry];
       for (const { operation } of group) for (const key of operation.hints ?? []) hints.push(key);
       if (this.#cache.size === 0 && !view.isNear) {
