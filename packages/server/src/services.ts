@@ -1,8 +1,8 @@
 /**
- * The embedder and the model that the settings describe, for every door, and how jobs are run, for those
- * that stay open. The embedder is the local model unless the settings say otherwise; a service elsewhere is
- * used only where an address is set: a key that happens to be in the environment switches nothing on. A key is read from the variable that the settings name, goes to its
- * endpoint and nowhere else, and no setting shows it.
+ * The embedder and the model that the settings describe, for every door, and how jobs are run, for those that stay
+ * open. The embedder is the local model unless the settings say otherwise; a service elsewhere is used only where
+ * an address is set: a key that happens to be in the environment switches nothing on. A key is read from the
+ * variable that the settings name, goes to its endpoint and nowhere else, and no setting shows it.
  */
 import {
   type Embedder,

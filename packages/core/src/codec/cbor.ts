@@ -70,7 +70,7 @@ const encoder = new TextEncoder();
 const floatView = new DataView(new ArrayBuffer(8));
 
 /**
- * The canonical bytes of `value`, in an array that shares no byte with another (but perhaps a slab).
+ * The canonical bytes of `value`, in an array of its own: no later result changes it, though several may lie in one slab.
  * `ERR_INVALID` names the path of a value outside the set (`undefined`, a class instance, NaN, an infinity, an
  * integer beyond 2^53 - 1), `ERR_ILL_FORMED` that of a lone surrogate, `ERR_TOO_LARGE` that of too deep a nesting.
  */

@@ -9,8 +9,9 @@
  * what is recorded is at least as new as its stamp. Two processes that catch up at once compare and
  * commit on the graph's row; the loser starts over.
  *
- * Two depths: `graphs` brings what a list shows up to date, reads no journal and commits nothing for
- * graphs that have a row; `caughtUp` brings lineages and symlinks up to date as well. Losing the whole store costs time and nothing else.
+ * Two depths: `graphs` brings what a list shows up to date, reads no journal and commits nothing for graphs that
+ * have a row; `caughtUp` brings lineages and symlinks up to date as well. Losing the whole store costs time and
+ * nothing else.
  */
 import { encode } from "../codec/cbor.js";
 import { readConfig } from "../config/config.js";

@@ -2,8 +2,9 @@
  * Adding, removing and reading edges. Removal is soft: a removed edge stays readable, and adding it
  * again revives it under the same id.
  *
- * Two memories are joined once by each kind, by a symmetric one whichever way round, and both are there; a loose edge stands beside others, may
- * join a memory to itself, and may lead into another graph or to a name that no memory has.
+ * Two memories are joined once by each kind, by a symmetric one whichever way round, and both are there; a loose
+ * edge stands beside others, may join a memory to itself, and may lead into another graph or to a name that no
+ * memory has.
  */
 
 import { parseUlid } from "../codec/ulid.js";

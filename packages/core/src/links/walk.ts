@@ -1,8 +1,8 @@
 /**
- * Reading links: the edges of one memory, walks along them, links in brief, and everything about one
- * memory. Edges come as they are stored from `edgesOut` and `edgesIn`, and in the words of the end they
- * are seen from everywhere else; an edge that does not hold at the time is in none. Walks skip removed edges and hidden memories unless told otherwise, in a reproducible order;
- * how they go is in `breadth-first.ts`.
+ * Reading links: the edges of one memory, walks along them, links in brief, and everything about one memory. Edges
+ * come as they are stored from `edgesOut` and `edgesIn`, and in the words of the end they are seen from everywhere
+ * else; an edge that does not hold at the time is in none. Walks skip removed edges and hidden memories unless
+ * told otherwise, in a reproducible order; how they go is in `breadth-first.ts`.
  */
 import type { Asked } from "../contract/index.js";
 import type { EdgeList, Inspection, Link, Traversal } from "../contract/links.js";

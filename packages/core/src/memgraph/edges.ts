@@ -7,10 +7,10 @@
  * graph, `<ulid>@<graph>`, so it is found without looking anything up; an edge that was imported keeps
  * the id that it came with.
  *
- * Kinds are kept as they were given. A built-in name that the store would read as another one (an
- * inverse such as `causes`), that only the store may mint, that was no kind of its own in earlier
- * stores (`relates`, `relates_to`), or that differs from a built-in name in case alone is stored as a kind of the graph's own with a `=` before
- * it, and shown without.
+ * Kinds are kept as they were given. A built-in name that the store would read as another one (an inverse such as
+ * `causes`), that only the store may mint, that was no kind of its own in earlier stores (`relates`,
+ * `relates_to`), or that differs from a built-in name in case alone is stored as a kind of the graph's own with a
+ * `=` before it, and shown without.
  */
 import * as z from "zod";
 import { parseUlid } from "../codec/ulid.js";

@@ -6,7 +6,8 @@
  *
  * Promise: what reads the data, here and in `recall/time-words.ts`, knows no word of its own; a language is added
  * by one more row. Patterns are read against text in lower case without accents, all languages at once, because
- * people mix them: a phrase is written so that it says nothing in the others. Where words are not spaced a pattern is a plain stretch of characters.
+ * people mix them: a phrase is written so that it says nothing in the others. Where words are not spaced a pattern
+ * is a plain stretch of characters.
  */
 import { withoutAccents } from "./analyse.js";
 

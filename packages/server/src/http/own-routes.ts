@@ -1,16 +1,14 @@
 /**
- * Routes about the server itself: what is here, is it alive, can it read, what has it done, what does it
- * offer, and what do its errors mean.
+ * Routes about the server itself: what runs here, whether it is alive and can read, what it has done, and what
+ * its errors mean.
  *
- * What an agent or a program finds that opens the address of a server: what runs here and where its doors
- * are, as text. It holds nothing of any store and needs no token. People get the studio instead.
+ * Whoever opens the address of the server finds what is for them: a person the studio, a page with the files
+ * that it loads; an agent or a program a text that names the doors, at `/llms.txt`.
  *
- * The studio as files: the page that a browser opens at the server's address, and what that page loads.
- *
- * Promise: only files that were built are served, by name from a list made at start, so no path leads
- * anywhere else. They need no token, because a browser cannot bear one when it opens an address, and they
- * hold nothing of any store: what a store holds, the page asks for with the key that the person gives it.
- * The policy lets the page load and call its own server and nothing else.
+ * Promise: of the studio only files that were built are served, by name from a list made at start, so no path
+ * leads anywhere else. Neither they nor the text need a token, because a browser cannot bear one when it opens
+ * an address, and neither holds anything of a store: that the page asks for with the key that the person gives
+ * it. The policy lets the page load from its own server and call it, and nothing else.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";

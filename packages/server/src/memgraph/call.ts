@@ -1,9 +1,10 @@
 /**
  * What a call of memgraph's is: one row of the table, said once for both of its doors.
  *
- * Promise: `run` is the one way to perform it. Optional members that are null or empty count as not
- * given; the rest is checked against the row's schema, with the failures every door gives, and answers with memgraph's JSON. How a request becomes an input, and an
- * answer a response, is left to the doors: `mcp/tools-memgraph.ts` and `http/memgraph-routes.ts`.
+ * Promise: `run` is the one way to perform it. Optional members that are null or empty count as not given; the
+ * rest is checked against the row's schema, with the failures every door gives, and answers with memgraph's JSON.
+ * How a request becomes an input, and an answer a response, is left to the doors: `mcp/tools-memgraph.ts` and
+ * `http/memgraph-routes.ts`.
  */
 
 import { type Access, type Hub, isCortexError } from "@cortex-memory/core";
