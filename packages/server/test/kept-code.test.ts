@@ -60,6 +60,27 @@ test("a second start uses what the first one kept, and writes nothing", () => {
   expect(inodes()).toEqual(before);
 });
 
+test("what is loaded when the start is over is as good for a later start, and the other way round", () => {
+  writeFileSync(
+    join(folder, "program", "main.cjs"),
+    "setTimeout(()=>require('./later.cjs').say('late',__filename),Number(process.env.LOADED_MS));",
+  );
+  try {
+    process.env.LOADED_MS = "2300";
+    expect(run()).toBe("latemain.cjs");
+    expect(keptFiles()).toHaveLength(2);
+    const before = inodes();
+    process.env.LOADED_MS = "0";
+    expect(run()).toBe("latemain.cjs");
+    expect(inodes()).toEqual(before);
+    process.env.LOADED_MS = "2300";
+    expect(run()).toBe("latemain.cjs");
+    expect(inodes()).toEqual(before);
+  } finally {
+    delete process.env.LOADED_MS;
+  }
+}, 30_000);
+
 test("another kind of start keeps its own", () => {
   run();
   expect(run(undefined, "mcp")).toBe("onemain.cjs");
