@@ -41,6 +41,37 @@ describe("a question and its answer", () => {
   });
 });
 
+describe("a word of a question and its irregular forms", () => {
+  test.each([
+    ["english", "I bought a cargo bike.", "What did I buy?", "We sell bikes."],
+    ["english", "Paul ate a pho with tofu.", "What has Paul eaten?", "Paul cooks a lot."],
+    ["english", "I write a novel about bees.", "What have I written?", "The novel was long."],
+    ["german", "Ich ging mit Mira klettern.", "Mit wem bin ich gegangen?", "Mira bleibt hier."],
+    ["french", "J'ai lu un roman sur les abeilles.", "Que lire ?", "Le roman était long."],
+    ["spanish", "Hice una tarta de nueces.", "¿Qué he hecho?", "La tarta era grande."],
+  ] as const)("in %s: %s", async (language, said, question, other) => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.configure({ language });
+    for (const text of [other, said]) await memory.write({ type: "fact", text });
+    const { hits, weak } = await memory.recall(question);
+    expect(hits[0]?.text).toBe(said);
+    expect(weak).toBe(false);
+  });
+
+  test("the form that was asked for stands above another", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.write({ type: "fact", text: "Ada wrote a play" });
+    await memory.write({ type: "fact", text: "Bo can write plays" });
+    await memory.write({ type: "fact", text: "Cy reads a play" });
+    const { hits } = await memory.recall("Who wrote anything?");
+    expect(hits.map(({ text }) => text)).toEqual(["Ada wrote a play", "Bo can write plays"]);
+    // "Anything" asks, and is no word that an answer has to hold.
+    expect(hits[0]?.why.coverage).toBe(1);
+  });
+});
+
 describe("questions that ask for more than one thing", () => {
   const TOWNS = ["Vigo", "Graz", "Cork", "Brno", "Oslo", "Turin"];
 

@@ -52,6 +52,22 @@ describe("plain text", () => {
 });
 
 describe("languages", () => {
+  test.each([
+    ["english", "buying", ["bought"]],
+    ["english", "wrote", ["write", "written"]],
+    ["english", "children", ["child"]],
+    ["english", "walked", []],
+    ["porter", "drunk", ["drink", "drank"]],
+    ["german", "gegangen", ["gehen", "geht", "ging"]],
+    ["french", "écrit", ["écrire", "écris"]],
+    ["spanish", "fui", ["ir", "voy"]],
+    ["finnish", "bought", []],
+  ] as const)("in %s, %s has other forms", async (language, word, forms) => {
+    const analyser = await Analyser.load(language);
+    const wordOf = (text: string): string => analyser.tokens(text)[0]?.word ?? "";
+    expect(new Set(analyser.formsOf(wordOf(word)))).toEqual(new Set(forms.map(wordOf)));
+  });
+
   test("the list is the library's, and none", () => {
     expect([...LANGUAGES].sort()).toEqual([...algorithms(), "none"].sort());
     expect(isLanguage("klingon")).toBe(false);

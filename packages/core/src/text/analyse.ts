@@ -180,6 +180,7 @@ export class Analyser {
   readonly id: string;
   readonly #rules: LanguageRules;
   readonly #kept = new RunTable();
+  #forms: ReadonlyMap<string, ReadonlySet<string>> | undefined;
 
   private constructor(language: Language, rules: LanguageRules) {
     this.id = analyserId(language);
@@ -278,6 +279,24 @@ export class Analyser {
   /** The same for a word that is in lower case and without accents already. */
   isPlainStopWord(word: string): boolean {
     return this.#rules.stopWords.has(word);
+  }
+
+  /** The other forms of a word that no ending tells: "wrote" and "written" of "write", each as it stands in an index. */
+  formsOf(word: string): readonly string[] {
+    this.#forms ??= this.#irregular();
+    return [...(this.#forms.get(word) ?? [])].filter((form) => form !== word);
+  }
+
+  #irregular(): ReadonlyMap<string, ReadonlySet<string>> {
+    const forms = new Map<string, Set<string>>();
+    for (const line of this.#rules.irregular) {
+      const words = this.tokens(line).map(({ word }) => word);
+      const telling = words.filter((word) => !this.isPlainStopWord(word));
+      for (const word of telling) {
+        forms.set(word, new Set([...(forms.get(word) ?? []), ...telling]));
+      }
+    }
+    return forms;
   }
 
   #eachWideWord(text: string, from: number, each: EachWord): void {

@@ -27,6 +27,8 @@ export interface LanguageRules {
   readonly splitsApostrophes: boolean;
   /** Words a query can do without, in lower case and without accents. */
   readonly stopWords: ReadonlySet<string>;
+  /** Words whose forms no ending tells ("write", "wrote", "written"), the forms of one word in a string. */
+  readonly irregular: readonly string[];
   /** Words that ask, which no answer holds: a query does without them, names are not told by them. */
   readonly questionWords: ReadonlySet<string>;
 }
@@ -38,6 +40,7 @@ export async function loadLanguage(language: Language): Promise<LanguageRules> {
     splitsApostrophes: ["french", "italian", "catalan"].includes(language),
     stopWords: wordSet(STOP_WORDS[language]),
     questionWords: wordSet(QUESTION_WORDS[language]),
+    irregular: IRREGULAR[language]?.split(", ") ?? [],
   };
   if (language === "none") return { ...rules, stem: (word) => word };
   const { newStemmer } = await import("snowball-stemmers");
@@ -95,8 +98,13 @@ const ENGLISH =
   "some such than that the their them then there these they this those through to too under until " +
   "up very was we were what when where which while who whom why will with would you your";
 
+const INDEFINITE =
+  "anybody anyone anything ever everybody everyone everything somebody someone something";
+
 /** What asks in each language, beyond the stop words; it changes no index, since only queries are read by it. */
 const QUESTION_WORDS: { readonly [L in Language]?: string } = {
+  english: INDEFINITE,
+  porter: INDEFINITE,
   german:
     "habe haben hast warum wann welchem welchen welcher welches wem wen wessen wieso wieviel wieviele wohin woher " +
     "worin wurde",
@@ -110,6 +118,55 @@ const QUESTION_WORDS: { readonly [L in Language]?: string } = {
  */
 export const UNSPACED_QUESTIONS =
   /什么时候|为什么|什么|哪里|哪儿|哪些|哪个|哪年|多少|怎么样|怎么|几次|是谁|谁|吗|呢|いつ|どこ|だれ|誰|なぜ|どうして|どんな|どれ|何時|何|ですか|ますか|ましたか/gu;
+
+const ENGLISH_IRREGULAR =
+  "arise arose arisen, awake awoke awoken, become became, begin began begun, bend bent, bind bound, bite bit " +
+  "bitten, bleed bled, blow blew blown, break broke broken, breed bred, bring brought, build built, burn burnt, " +
+  "buy bought, catch caught, choose chose chosen, come came, creep crept, deal dealt, dig dug, draw drew drawn, " +
+  "dream dreamt, drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen, feed fed, feel felt, " +
+  "fight fought, find found, flee fled, fly flew flown, forget forgot forgotten, forgive forgave forgiven, " +
+  "freeze froze frozen, give gave given, go went gone, grind ground, grow grew grown, hang hung, hear heard, " +
+  "hide hid hidden, hold held, keep kept, know knew known, lay laid, lead led, learn learnt, leave left, lend lent, " +
+  "lose lost, make made, mean meant, meet met, pay paid, prove proven, ride rode ridden, ring rang rung, " +
+  "rise rose risen, run ran, see saw seen, seek sought, sell sold, send sent, sew sewn, shake shook shaken, " +
+  "shine shone, shoot shot, show shown, shrink shrank shrunk, sing sang sung, sink sank sunk, sit sat, sleep slept, " +
+  "slide slid, speak spoke spoken, spend spent, spill spilt, spin spun, stand stood, steal stole stolen, stick stuck, " +
+  "sting stung, strike struck, swear swore sworn, sweep swept, swell swollen, swim swam swum, swing swung, " +
+  "take took taken, teach taught, tear tore torn, tell told, think thought, throw threw thrown, " +
+  "understand understood, wake woke woken, wear wore worn, weave wove woven, weep wept, win won, " +
+  "withdraw withdrew withdrawn, write wrote written, child children, foot feet, goose geese, half halves, " +
+  "knife knives, leaf leaves, mouse mice, shelf shelves, tooth teeth, wife wives, wolf wolves";
+
+/**
+ * Words of which a question has one form and its answer another ("What did I buy?", "I bought"). A question alone looks for
+ * all of them, so the list changes no index. Of the commonest, "get" and "say", other forms find noise.
+ */
+const IRREGULAR: { readonly [L in Language]?: string } = {
+  english: ENGLISH_IRREGULAR,
+  porter: ENGLISH_IRREGULAR,
+  german:
+    "beginnen begann begonnen, bekommen bekam, bleiben blieb geblieben, brechen brach gebrochen, bringen brachte " +
+    "gebracht, denken dachte gedacht, essen aß gegessen isst, fahren fährt fuhr gefahren, fallen fiel gefallen, finden " +
+    "fand gefunden, fliegen flog geflogen, geben gab gegeben, gehen geht ging gegangen, gewinnen gewann gewonnen, " +
+    "heißen hieß, helfen half geholfen hilft, kaufen kaufte gekauft, kennen kannte gekannt, kommen kam gekommen, " +
+    "laufen läuft lief gelaufen, lesen las gelesen liest, lernen lernte gelernt, machen machte gemacht, nehmen nahm " +
+    "genommen nimmt, reisen reiste gereist, rufen rief gerufen, schlafen schlief geschlafen, schreiben schrieb " +
+    "geschrieben, schwimmen schwamm geschwommen, sehen sah gesehen sieht, singen sang gesungen, spielen spielte " +
+    "gespielt, sprechen sprach gesprochen spricht, stehen stand gestanden, sterben starb gestorben, tragen trug getragen, " +
+    "treffen traf getroffen trifft, trinken trank getrunken, tun tat getan, verlieren verlor verloren, wohnen wohnte " +
+    "gewohnt, arbeiten arbeitete gearbeitet, werfen warf geworfen, ziehen zog gezogen, umziehen umgezogen",
+  french:
+    "boire bu boit, conduire conduit, connaître connu connais connaît, courir couru, croire cru crois croit, " +
+    "découvrir découvert, dire dit dis, écrire écrit écris, faire fait fais, lire lu lisait, " +
+    "mettre mis mets met, mourir mort, offrir offert, ouvrir ouvert, perdre perdu, prendre pris prend, " +
+    "recevoir reçu reçois reçoit, rendre rendu, savoir su sais sait, tenir tenu tient, vendre vendu, venir venu vient, " +
+    "vivre vécu vit, voir vu vois voit",
+  spanish:
+    "abrir abierto, conducir conduje condujo, dar di dio doy, decir dije dijo dicho digo, escribir escrito, " +
+    "hacer hice hizo hecho hago, ir fui voy, jugar juego jugué, leer leí leyó leído, morir murió muerto, " +
+    "poner puse puso puesto pongo, querer quise quiso quiero, romper roto, saber supe supo, " +
+    "tener tuve tuvo tengo, traer traje trajo, venir vine vengo, ver vi vio visto veo, volver vuelto vuelvo",
+};
 
 /**
  * Function words only: a word that can carry meaning is not in a list, since dropping it from a query

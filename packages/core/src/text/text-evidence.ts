@@ -2,7 +2,7 @@
  * What the text index is asked word by word, where a ranked list of hits is not enough.
  *
  * A question: recall weighs words and passes evidence along, so it needs the share of each. Quotes mean nothing here: a
- * question that quotes something is still a question. Hits come with the memory they stand for, loaded once and judged
+ * question that quotes something is still a question. A word with irregular forms is looked for in all of them. Hits come with the memory they stand for, loaded once and judged
  * by the caller. Marks: which memories stand under a name.
  *
  * Texts that are near to another, at a cost that does not grow with the text: of a long one a sample of words is looked
@@ -12,6 +12,7 @@
 import type { FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
 import type { Lifecycle } from "../records/types.js";
 import type { Analyser } from "./analyse.js";
 import { parseQuery } from "./query.js";
@@ -33,8 +34,16 @@ interface EvidenceQuery {
   readonly text: string;
   readonly limit: number;
   readonly lifecycles: readonly Lifecycle[];
+  /** Whether whole conversations are asked for: long enough to hold most words in some form. */
+  readonly bySession?: boolean;
   readonly accept: (found: readonly FoundMemory[]) => Promise<readonly boolean[]>;
 }
+
+/**
+ * What another form of a word counts beside the word itself. LoCoMo's turns without a model, R@10: 0 gives .803, .7
+ * and 1 .808 and .806. Conversations are ranked without other forms, which cost them .001.
+ */
+const FORM_SHARE = 0.7;
 
 /** A word of the question as the index knows it. */
 export interface QuestionTerm {
@@ -70,7 +79,9 @@ export async function questionEvidence(
 ): Promise<QuestionEvidence> {
   const { view, analyser } = await index.view(reader, query.lifecycles);
   const { words } = parseQuery(analyser, query.text.replace(/["“”„]/g, " "));
-  const prepared = await prepare(view, { words, required: [], scored: true });
+  const forms = query.bySession === true ? [] : otherForms(analyser, words);
+  const every = [...words, ...forms.map(({ form }) => form)];
+  const prepared = await prepare(view, { words: every, required: [], scored: true });
   // Those that pass are the hits, in the same order.
   const passed: FoundMemory[] = [];
   const accept = async (found: readonly FoundMemory[]): Promise<readonly boolean[]> => {
@@ -84,19 +95,52 @@ export async function questionEvidence(
     prepared,
     ranked.map(({ place }) => place),
   );
+  const counts = prepared.counts.slice(0, words.length);
+  for (const [at, { of }] of forms.entries()) {
+    counts[of] = (counts[of] ?? 0) + (prepared.counts[words.length + at] ?? 0);
+  }
   return {
     analyser,
     terms: words.map((term, at) => ({
       term,
-      weight: weightOf(prepared.total, prepared.counts[at] ?? 0),
+      weight: weightOf(prepared.total, Math.min(prepared.total, counts[at] ?? 0)),
     })),
     hits: ranked.map(({ id }, at) => ({
       key: keyString(id),
       memory: passed[at] as FoundMemory,
-      shares: shares[at] as Float64Array,
+      shares: withForms(shares[at] as Float64Array, words.length, forms),
     })),
-    sharesOf: (text) => textShares(analyser, words, text, prepared.averageLength),
+    sharesOf: (text) =>
+      withForms(textShares(analyser, every, text, prepared.averageLength), words.length, forms),
   };
+}
+
+/** Another form of a word of the question, and the place of that word. */
+interface OtherForm {
+  readonly form: string;
+  readonly of: number;
+}
+
+/** The forms of words that are not asked for already. */
+function otherForms(analyser: Analyser, words: readonly string[]): readonly OtherForm[] {
+  const known = new Set(words);
+  return words.flatMap((word, of) =>
+    analyser.formsOf(word).flatMap((form) => {
+      if (known.has(form) || known.size >= LIMITS.queryWords) return [];
+      known.add(form);
+      return [{ form, of }];
+    }),
+  );
+}
+
+/** Shares of words and of their other forms, as those of the words alone: of each the greater. */
+function withForms(shares: Float64Array, width: number, forms: readonly OtherForm[]): Float64Array {
+  if (forms.length === 0) return shares;
+  const own = shares.slice(0, width);
+  for (const [at, { of }] of forms.entries()) {
+    own[of] = Math.max(own[of] as number, FORM_SHARE * (shares[width + at] as number));
+  }
+  return own;
 }
 
 function textShares(
