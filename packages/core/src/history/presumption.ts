@@ -93,10 +93,11 @@ export function guessEntries(kv: Kv): Kv {
     async snapshot(options) {
       return guessing(await kv.snapshot(options), guesses);
     },
-    async commit(change) {
-      const result = await kv.commit(change);
-      if (result.ok) for (const { key, value } of change.puts) guesses.note(key, value);
-      return result;
+    commit(change) {
+      const committed = kv.commit(change);
+      // While it is on its way: a guess may be wrong, and there is time now.
+      for (const { key, value } of change.puts) guesses.note(key, value);
+      return committed;
     },
   });
 }
