@@ -22,6 +22,7 @@ import {
 import { checkRateLimits, RateLimiter, type RateLimits } from "./engine/rate-limits.js";
 import { Vocabulary } from "./engine/vocabulary.js";
 import { aWord, CortexError, invalid } from "./errors.js";
+import { Chance } from "./history/chance.js";
 import { CommitSignal, type Pause } from "./history/growth.js";
 import { guardPosition, verified } from "./history/guarded-reads.js";
 import { sizeIn } from "./history/head-row.js";
@@ -141,7 +142,9 @@ export async function openGraph(
   const kv = await storageOf(location, actor, options);
   try {
     const clock = options.clock ?? Date.now;
-    const random = options.random ?? systemRandom;
+    const source = options.random ?? systemRandom;
+    const chance = new Chance(source);
+    const random = chance.draw;
     const signal = new CommitSignal();
     const closing = new AbortController();
     // Every subscription listens to it, and a server has as many as it has clients.
@@ -152,9 +155,10 @@ export async function openGraph(
       sha256: sha256Node,
       clock,
       random,
+      chance,
       pause: wait ?? pause,
       keySeed: KEY_SEED,
-      presumes: kv.manifest.isRemote === true && random === systemRandom,
+      presumes: kv.manifest.isRemote === true && source === systemRandom,
       // An injected clock is its own authority; only the system's may leap, and what goes on while a laptop is shut tells.
       ...(options.clock === undefined ? { elapsed: () => uptime() * 1000 } : {}),
     });

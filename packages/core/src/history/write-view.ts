@@ -2,10 +2,10 @@
  * What a group of operations sees while it is being folded: the store as read, under the changes the
  * group has made so far.
  *
- * Reading is synchronous and never touches storage. Asking for a row that was not loaded throws
- * `Unread`, which names everything missing; the writer loads it in one batch and runs the operation
- * again. So an operation is a plain function of this view, a group needs two or three batched reads
- * whatever its size, and no transaction is held across an `await`.
+ * Reading is synchronous. Where a read waits for nobody, a row that was not loaded is read when it is asked for. Elsewhere
+ * reading never touches storage: asking for a row that was not loaded throws `Unread`, which names everything
+ * missing; the writer loads it in one batch and runs the operation again. So an operation is a plain function of
+ * this view, a group needs two or three batched reads whatever its size, and no transaction is held across an `await`.
  *
  * Every change can be taken back to a mark, so that a failing operation is rolled back alone.
  */
@@ -21,6 +21,15 @@ export class Unread {
     this.keys = keys;
     this.ranges = ranges;
   }
+}
+
+/** What reads rows of the store at once, and waits for nobody. */
+export type RowsAtHand = Required<Pick<KvSnapshot, "getNow" | "rangeNow">>;
+
+/** The rows of a snapshot, where they are at hand. */
+export function rowsAtHand(snapshot: KvSnapshot): RowsAtHand | undefined {
+  const isAtHand = snapshot.getNow !== undefined && snapshot.rangeNow !== undefined;
+  return isAtHand ? (snapshot as RowsAtHand) : undefined;
 }
 
 /** Nothing is known: neither read, nor changed. */
@@ -95,23 +104,33 @@ export class WriteView {
 
   /** Whether rows of the trees are read when they are wanted, so that nobody has to ask for them before. */
   readonly isNear: boolean;
+  readonly #atHand: RowsAtHand | undefined;
 
-  /** `cache` holds rows that are known to be as in the store, by `keyString`; for `keySeed` see `key-table.ts`. */
+  /**
+   * `cache` holds rows that are known to be as in the store, by `keyString`; `atHand` reads those that are wanted; for
+   * `keySeed` see `key-table.ts`.
+   */
   constructor(
     cache: ReadonlyMap<string, Bytes | undefined> = new Map(),
-    isNear = false,
+    atHand?: RowsAtHand,
     keySeed?: number,
   ) {
     this.#cache = cache;
     this.#rows = new KeyTable(keySeed);
-    this.isNear = isNear;
+    this.#atHand = atHand;
+    this.isNear = atHand !== undefined;
   }
 
   /** The row as the group would leave it; throws `Unread` if it was never loaded. */
   get(key: Bytes): Bytes | undefined {
     const found = this.#find(key);
     if (found !== NOTHING) return found;
-    throw new Unread([key.slice()], []);
+    // Whoever asks may use the key again.
+    const kept = key.slice();
+    if (this.#atHand === undefined) throw new Unread([kept], []);
+    const value = this.#atHand.getNow(kept);
+    this.#row(kept).known = value;
+    return value;
   }
 
   /** Whether the row is loaded or written, so that `get` would answer. */
@@ -141,8 +160,9 @@ export class WriteView {
     return (this.#rows.find(key)?.value ?? NOTHING) !== NOTHING;
   }
 
-  /** Throws one `Unread` for all of `keys` and `ranges` that are not loaded. */
+  /** Throws one `Unread` for all of `keys` and `ranges` that are not loaded, unless they are read when they are wanted. */
   need(keys: readonly Bytes[], ranges: readonly KvRange[] = []): void {
+    if (this.isNear) return;
     const missing = keys.filter((key) => !this.has(key));
     const missingRanges = ranges.filter((range) => !this.#knownRanges.has(rangeName(range)));
     if (missing.length + missingRanges.length > 0) throw new Unread(missing, missingRanges);
@@ -153,16 +173,23 @@ export class WriteView {
     const name = rangeName(range);
     const asked = this.#widened.get(name) ?? range;
     const rows = this.#knownRanges.get(asked === range ? name : rangeName(asked));
-    if (rows === undefined) throw new Unread([], [asked]);
+    if (rows === undefined) return this.#readRange(range, asked);
     if (this.#undoRows.length === 0) return asked === range ? rows : rows.slice(0, range.limit);
     const merged = this.#merge(asked, rows);
     // The group took so many rows out of a page that was cut off that others must take their place.
     if (merged.length < range.limit && rows.length === asked.limit) {
       const wider = { ...asked, limit: 4 * asked.limit };
       this.#widened.set(name, wider);
-      throw new Unread([], [wider]);
+      return this.#readRange(range, wider);
     }
     return merged.slice(0, range.limit);
+  }
+
+  /** A range that is not loaded, or not far enough: read, or thrown as `Unread` where that would mean to wait. */
+  #readRange(range: KvRange, asked: KvRange): readonly KvRow[] {
+    if (this.#atHand === undefined) throw new Unread([], [asked]);
+    this.loadRanges([asked], [this.#atHand.rangeNow(asked)]);
+    return this.range(range);
   }
 
   put(key: Bytes, value: Bytes): void {

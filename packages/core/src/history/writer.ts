@@ -38,6 +38,7 @@ import {
 } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { Json } from "../records/fields.js";
+import type { Chance } from "./chance.js";
 import { sealCommit } from "./commit.js";
 import { foldEntry, putEntryRow } from "./fold.js";
 import {
@@ -53,7 +54,7 @@ import { decodePointer } from "./pointers.js";
 import { NOTHING_READ, PresumptionPace, presumedAbsent } from "./presumption.js";
 import { refuseReplica } from "./replica-mark.js";
 import { type LeafRef, likelyPages } from "./trees.js";
-import { loadUnread, Unread, WriteView } from "./write-view.js";
+import { loadUnread, rowsAtHand, Unread, WriteView } from "./write-view.js";
 
 /** A part of a draft, with the decoded record so that the fold need not decode it again. */
 export interface RecordDraft extends DraftPart {
@@ -127,6 +128,8 @@ export interface WriterParts {
   /** Elapsed milliseconds that no clock setting changes; without it leaps go unnoticed. */
   readonly elapsed?: () => number;
   readonly random: (bytes: number) => Uint8Array;
+  /** What `random` and the operations draw from; with it, runs that do not count draw nothing. */
+  readonly chance?: Chance;
   readonly pause: (ms: number) => Promise<void>;
   /** A number that callers are not told; see `key-table.ts`. */
   readonly keySeed?: number;
@@ -286,7 +289,7 @@ export class Writer {
     if (presumes !== true || lastHead === undefined || standing === undefined) return false;
     const absent = presumedAbsent(group);
     if (absent === undefined || !this.#pace.mayPresume()) return false;
-    const view = new WriteView(this.#cache, false, this.#parts.keySeed);
+    const view = new WriteView(this.#cache, undefined, this.#parts.keySeed);
     view.load([HEAD_KEY, ...standing.keys, ...absent], [lastHead, ...standing.values]);
     const begun = absent.length < BEGUN_ROWS ? undefined : await kv.begin?.(lastHead);
     try {
@@ -336,7 +339,7 @@ export class Writer {
   async #prepare(group: readonly Waiting[]): Promise<Prepared> {
     const snapshot = await this.#parts.kv.snapshot();
     try {
-      const view = new WriteView(this.#cache, snapshot.getNow !== undefined, this.#parts.keySeed);
+      const view = new WriteView(this.#cache, rowsAtHand(snapshot), this.#parts.keySeed);
       const hints = [HEAD_KEY, REPLICA_KEY, CONFIG_KEY, ...this.#configEntry];
       for (const { operation } of group) for (const key of operation.hints ?? []) hints.push(key);
       if (this.#cache.size === 0 && !view.isNear) {
@@ -454,7 +457,7 @@ class GroupRun {
     for (let at = this.outcomes.length; at < group.length; at += 1) {
       const waiting = group[at];
       if (waiting === undefined) break;
-      const result = this.#runOne(waiting.operation, stuck);
+      const result = this.#runAgain(waiting.operation, stuck);
       if (result instanceof Unread) {
         stuck = true;
         // One by one: a large batch asks for more rows than a call may have arguments.
@@ -465,6 +468,16 @@ class GroupRun {
       }
     }
     return stuck ? new Unread(keys, ranges) : undefined;
+  }
+
+  /** Runs an operation that may have to run once more: what it drew then is drawn again. */
+  #runAgain(operation: WriteOperation<unknown>, dry: boolean): Outcome | Unread {
+    // Where rows are at hand, once is enough.
+    const chance = this.#view.isNear ? undefined : this.#parts.chance;
+    chance?.begin();
+    const result = this.#runOne(operation, dry);
+    chance?.end(dry || result instanceof Unread);
+    return result;
   }
 
   #runOne(operation: WriteOperation<unknown>, dry: boolean): Outcome | Unread {

@@ -186,6 +186,8 @@ export interface KvSnapshot {
    * anybody keep the key, which the caller may use again.
    */
   lookNow?<T>(key: Bytes, look: (value: Bytes) => T): T | undefined;
+  /** The rows of one range at once, as `ranges` would give them. Only beside `getNow`. */
+  rangeNow?(range: KvRange): readonly KvRow[];
   /** Gives the snapshot back; idempotent. Reading afterwards is `ERR_CLOSED`. */
   close(): void;
 }

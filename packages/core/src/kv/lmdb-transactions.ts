@@ -95,6 +95,12 @@ export class LmdbSnapshot implements KvSnapshot {
     return found;
   }
 
+  rangeNow(range: KvRange): readonly KvRow[] {
+    const [rows = []] = rangesNow(this.#file, this.#reading(), [range], this.#onEntry);
+    this.#rowsThisTurn += rows.length;
+    return rows;
+  }
+
   close(): void {
     const read = this.#read;
     if (read === undefined) return;

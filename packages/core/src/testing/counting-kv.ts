@@ -14,7 +14,7 @@ export interface KvCounts {
   readonly batches: number;
   /** Keys asked for by `getMany`, and one by one by `getNow` and `lookNow`. */
   readonly keys: number;
-  /** Ranges asked for by `ranges`. */
+  /** Ranges asked for by `ranges`, and one by one by `rangeNow`. */
   readonly ranges: number;
   /** Rows that ranges gave back. */
   readonly rows: number;
@@ -55,6 +55,16 @@ export function countingKv(inner: Kv): CountingKv {
             lookNow<T>(key: Bytes, look: (value: Bytes) => T) {
               counts.keys += 1;
               return snapshot.lookNow?.(key, look);
+            },
+          }),
+      ...(snapshot.rangeNow === undefined
+        ? {}
+        : {
+            rangeNow(range: KvRange) {
+              counts.ranges += 1;
+              const found = snapshot.rangeNow?.(range) ?? [];
+              counts.rows += found.length;
+              return found;
             },
           }),
       async ranges(ranges: readonly KvRange[]) {

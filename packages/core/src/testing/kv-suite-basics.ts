@@ -81,12 +81,14 @@ export async function read(kv: Kv, ...keys: Bytes[]): Promise<string[]> {
   }
 }
 
-/** Reads one range from a snapshot of its own. */
+/** Reads one range from a snapshot of its own; at once it is the same, where a backend gives it so. */
 export async function readRange(kv: Kv, range: KvRange): Promise<KvRow[]> {
   const snapshot = await kv.snapshot();
   try {
     const [rows] = await snapshot.ranges([range]);
     assert.ok(rows, "one range gives one list");
+    const atOnce = snapshot.rangeNow?.(range);
+    if (atOnce !== undefined) assert.deepEqual(shown(atOnce), shown(rows));
     return rows;
   } finally {
     snapshot.close();
