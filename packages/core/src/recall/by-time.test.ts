@@ -68,6 +68,19 @@ describe("a question for a time alone", () => {
     expect(await texts(memory, "What did I do last year?")).toEqual(["Last week I quit smoking."]);
   });
 
+  test("a date is looked for in words as well", async () => {
+    await using store = await openTestStore();
+    const { memory, clock } = store;
+    await memory.write({ type: "fact", text: "On 5 January Ada flies to Oslo" });
+    clock.advance(4 * DAY_MS);
+    await memory.remember(said("The suitcase is packed."), { session: "a" });
+    clock.advance(2 * DAY_MS);
+    const found = await texts(memory, "What did I do on 5 January?");
+    expect(new Set(found)).toEqual(
+      new Set(["On 5 January Ada flies to Oslo", "The suitcase is packed."]),
+    );
+  });
+
   test("goes by the time that a memory speaks of", async () => {
     await using store = await openTestStore();
     const { memory, clock } = store;

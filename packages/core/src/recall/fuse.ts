@@ -27,7 +27,7 @@
  * go by scores alone, ties by name, and what is no turn belongs to none. Otherwise nothing is left out or brought in: the
  * order alone changes.
  */
-import type { LaneScores } from "../contract/recall.js";
+import { LANES, type LaneScores } from "../contract/recall.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
 import type { TurnData } from "../records/data.js";
 import type { Source } from "../records/types.js";
@@ -107,6 +107,15 @@ function relevanceOf(lanes: LaneScores, speaker: boolean): number {
   for (const lane of ADDED_LANES) sum += LANE_WEIGHTS[lane] * (lanes[lane] ?? 0);
   // Time says nothing where something else was asked for: every memory of that day has it.
   return sum === 0 ? 0 : sum + LANE_WEIGHTS.time * time;
+}
+
+/** The lanes as they went into the score. */
+export function scaledLanes({ lanes, scale = 1 }: Ranked): LaneScores {
+  const said = LANES.flatMap((lane) => {
+    const value = lanes[lane];
+    return value === undefined ? [] : [[lane, scale * value] as const];
+  });
+  return Object.fromEntries(said);
 }
 
 /**

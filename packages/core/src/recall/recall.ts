@@ -11,13 +11,7 @@
 
 import type { Form } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
-import {
-  LANES,
-  type Lane,
-  type LaneScores,
-  type RecallHit,
-  type RecallResult,
-} from "../contract/recall.js";
+import type { Lane, LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
 import { catchUp, embedBehind, embedLag, isWaitedFor, lagKeys } from "../embedding/embed.js";
 import { journalUse } from "../engine/drafts.js";
 import { type Engine, memoryId } from "../engine/engine.js";
@@ -53,6 +47,7 @@ import {
   type Ranked,
   type RankedSession,
   rankSessions,
+  scaledLanes,
   spreadOut,
   trustOf,
   type Voiced,
@@ -381,29 +376,41 @@ async function answerOne(
   };
   const isForTime = time.alone && (inquiry.lanes?.includes("time") ?? true);
   const then = isForTime ? await gatherByTime(reader, { time, lifecycles, accept }) : undefined;
-  const gathered =
-    then ??
-    (await gather(engine, reader, {
-      ...{ text, lifecycles, accept },
-      vector: reader.live,
-      bySession: inquiry.bySession,
-      gathers: inquiry.gathers,
-      validAt: validAt ?? nowMs,
-    }));
-  inquiry.onLanes?.(gathered.lanes);
-  const ranked = belowTrusted(await rank(reader, inquiry, gathered, time), voicesIn(gathered));
-  const finalists = ranked.flatMap((one): Finalist[] => {
-    const found = gathered.memories.get(one.key);
-    if (found === undefined) return [];
-    const memory = { ...found, body: bodies.get(one.key) ?? found.body };
-    const coverage = gathered.coverage.get(one.key) ?? 0;
-    const aside = gathered.isAside(memory);
-    const closeness = gathered.closeness.get(one.key) ?? 0;
-    const [{ terms }, via] = [gathered, gathered.via.get(one.key)];
-    return [{ ranked: one, memory, coverage, closeness, terms, aside, via }];
-  });
+  // A date is told in words on other days, too; "last week" means another week wherever it is told.
+  const usual =
+    then === undefined || time.dated
+      ? await gather(engine, reader, {
+          ...{ text, lifecycles, accept },
+          vector: reader.live,
+          bySession: inquiry.bySession,
+          gathers: inquiry.gathers,
+          validAt: validAt ?? nowMs,
+        })
+      : undefined;
+  const finalists: Finalist[] = [];
+  for (const gathered of [then, usual]) {
+    if (gathered === undefined) continue;
+    inquiry.onLanes?.(gathered.lanes);
+    const ranked = belowTrusted(await rank(reader, inquiry, gathered, time), voicesIn(gathered));
+    finalists.push(...ranked.flatMap((one) => finalistOf(one, gathered, bodies) ?? []));
+  }
   const isCounted = inquiry.lanes?.includes("lexical") ?? true;
-  return { finalists, sessions: isCounted ? gathered.sessions : new Map() };
+  return { finalists, sessions: (isCounted ? usual?.sessions : undefined) ?? new Map() };
+}
+
+function finalistOf(
+  ranked: Ranked,
+  gathered: Gathered,
+  bodies: ReadonlyMap<string, FoundMemory["body"]>,
+): Finalist | undefined {
+  const { key } = ranked;
+  const found = gathered.memories.get(key);
+  if (found === undefined) return undefined;
+  const memory = { ...found, body: bodies.get(key) ?? found.body };
+  const coverage = gathered.coverage.get(key) ?? 0;
+  const closeness = gathered.closeness.get(key) ?? 0;
+  const [aside, via] = [gathered.isAside(memory), gathered.via.get(key)];
+  return { ranked, memory, coverage, closeness, terms: gathered.terms, aside, via };
 }
 
 /** What a hit by words says of the question, and whose words they are. */
@@ -567,15 +574,6 @@ function shapeHit(
     },
     duplicates: duplicates.map((key) => memoryId(keyBytes(key))),
   };
-}
-
-/** The lanes as they went into the score. */
-function scaledLanes({ lanes, scale = 1 }: Ranked): LaneScores {
-  const said = LANES.flatMap((lane) => {
-    const value = lanes[lane];
-    return value === undefined ? [] : [[lane, scale * value] as const];
-  });
-  return Object.fromEntries(said);
 }
 
 function isWeak(analyser: Analyser, shown: readonly Finalist[]): boolean {

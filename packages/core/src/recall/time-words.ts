@@ -29,6 +29,8 @@ export interface TimeWords {
   readonly past: boolean;
   /** Whether it asks for whatever there was then ("What did I do last week?"): its other words say nothing. */
   readonly alone: boolean;
+  /** Whether a time is named by its date, month or year. */
+  readonly dated: boolean;
 }
 
 const DAY_MS = 86_400_000;
@@ -119,14 +121,17 @@ export function timeWords(question: string, nowMs: number): TimeWords {
   const text = question.normalize("NFKC");
   const plain = plainText(text);
   const named = namedMonths(text, nowMs);
-  const periods = [
-    ...isoDates(text),
-    ...(named.length > 0 ? named : otherMonths(plain, nowMs)),
-    ...relative(plain, nowMs),
-  ];
+  const dates = [...isoDates(text), ...(named.length > 0 ? named : otherMonths(plain, nowMs))];
+  const periods = [...dates, ...relative(plain, nowMs)];
   const years = periods.length > 0 ? [] : bareYears(plain);
   const all = [...periods, ...years];
-  return { periods: all, past: PAST.test(plain), alone: all.length > 0 && asksWhatever(plain) };
+  const dated = dates.length + years.length > 0;
+  return {
+    periods: all,
+    past: PAST.test(plain),
+    alone: all.length > 0 && asksWhatever(plain),
+    dated,
+  };
 }
 
 /** The phrases of a time, wherever they stand in a question. */
