@@ -117,6 +117,9 @@ function refuseStoreOptions(options: object): void {
   throw new CortexError("ERR_UNSUPPORTED", message, { field });
 }
 
+/** Time since the machine started goes on while it sleeps, so a laptop may be shut for a week. */
+const UPTIME = { elapsed: () => uptime() * 1000 };
+
 /** What callers of this process do, in all of its stores. */
 const ACTIVITY: Activity = { calls: 0 };
 
@@ -142,25 +145,21 @@ export async function openGraph(
   const kv = await storageOf(location, actor, options);
   try {
     const clock = options.clock ?? Date.now;
-    const source = options.random ?? systemRandom;
-    const chance = new Chance(source);
-    const random = chance.draw;
+    const chance = new Chance(options.random ?? systemRandom);
     const signal = new CommitSignal();
-    const closing = new AbortController();
-    // Every subscription listens to it, and a server has as many as it has clients.
-    setMaxListeners(0, closing.signal);
+    const closing = closingOfStore();
     const writer = new Writer({
       kv,
       signal,
       sha256: sha256Node,
       clock,
-      random,
+      random: chance.draw,
       chance,
       pause: wait ?? pause,
       keySeed: KEY_SEED,
-      presumes: kv.manifest.isRemote === true && source === systemRandom,
-      // An injected clock is its own authority; only the system's may leap, and what goes on while a laptop is shut tells.
-      ...(options.clock === undefined ? { elapsed: () => uptime() * 1000 } : {}),
+      presumes: kv.manifest.isRemote === true && chance.source === systemRandom,
+      // An injected clock is its own authority; only the system's may leap.
+      ...(options.clock === undefined ? UPTIME : {}),
     });
     const engine: Engine = {
       kv,
@@ -173,7 +172,7 @@ export async function openGraph(
       pause: wait ?? pause,
       vocabulary: new Vocabulary(wait ?? pause),
       clock,
-      random,
+      random: chance.draw,
       scratch: scratchBeside(kv),
       text: textIndexOf(kv, signal),
       vectors: vectorsOf(kv, embedder),
@@ -183,7 +182,7 @@ export async function openGraph(
       activity: ACTIVITY,
       actor,
       principal,
-      sessionOfProcess: onceNamed(() => `process-${ulidText(newUlid(clock(), random))}`),
+      sessionOfProcess: onceNamed(() => `process-${ulidText(newUlid(clock(), chance.draw))}`),
     };
     const genesis = await openGenesis(engine, options.create !== false);
     const jobs = new Jobs(engine, wait ?? pauseIdly, plan);
@@ -199,6 +198,13 @@ export async function openGraph(
     await kv.close();
     throw error;
   }
+}
+
+/** Says that a store closes. Every subscription listens to it, and a server has as many as it has clients. */
+function closingOfStore(): AbortController {
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
+  return closing;
 }
 
 /** The storage of a graph; what is read of its journal is verified unless the options say otherwise. */

@@ -6,18 +6,18 @@
 
 /** A source of random bytes that takes back what was drawn last. */
 export class Chance {
-  readonly #source: (bytes: number) => Uint8Array;
+  readonly source: (bytes: number) => Uint8Array;
   #drawn: Uint8Array[] | undefined;
   /** What was taken back, in the order of drawing. */
   #again: Uint8Array[] = [];
 
   constructor(source: (bytes: number) => Uint8Array) {
-    this.#source = source;
+    this.source = source;
   }
 
   /** Draws some bytes. */
   readonly draw = (bytes: number): Uint8Array => {
-    const drawn = this.#again.length === 0 ? this.#source(bytes) : this.#drawAgain(bytes);
+    const drawn = this.#again.length === 0 ? this.source(bytes) : this.#drawAgain(bytes);
     this.#drawn?.push(drawn);
     return drawn;
   };
@@ -44,7 +44,7 @@ export class Chance {
     const drawn = new Uint8Array(bytes);
     let filled = 0;
     while (filled < bytes) {
-      const next = all.shift() ?? this.#source(bytes - filled);
+      const next = all.shift() ?? this.source(bytes - filled);
       const taken = next.subarray(0, bytes - filled);
       drawn.set(taken, filled);
       filled += taken.length;

@@ -24,7 +24,7 @@ export class Unread {
 }
 
 /** What reads rows of the store at once, and waits for nobody. */
-export type RowsAtHand = Required<Pick<KvSnapshot, "getNow" | "rangeNow">>;
+type RowsAtHand = Required<Pick<KvSnapshot, "getNow" | "rangeNow">>;
 
 /** The rows of a snapshot, where they are at hand. */
 export function rowsAtHand(snapshot: KvSnapshot): RowsAtHand | undefined {

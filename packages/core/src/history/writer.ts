@@ -40,6 +40,7 @@ import { LIMITS } from "../limits.js";
 import type { Json } from "../records/fields.js";
 import type { Chance } from "./chance.js";
 import { sealCommit } from "./commit.js";
+import { EntryClock } from "./entry-clock.js";
 import { foldEntry, putEntryRow } from "./fold.js";
 import {
   beginFold,
@@ -163,9 +164,6 @@ interface Sealing {
   readonly batch: boolean;
 }
 
-/** Within so little time of the last comparison with the system's time nothing is compared. */
-const CLOCK_NEAR_MS = 60_000;
-
 /** Rows that are taken to be absent from which on a commit begins before it is whole, and entries of each part of it. */
 const BEGUN_ROWS = 256;
 const BEGUN_ENTRIES = 128;
@@ -188,11 +186,12 @@ export class Writer {
     | { readonly keys: readonly Bytes[]; readonly values: readonly (Bytes | undefined)[] }
     | undefined;
   readonly #pace = new PresumptionPace();
-  #lastClock: { readonly clock: number; readonly elapsed: number } | undefined;
+  readonly #clock: EntryClock;
   #closed = false;
 
   constructor(parts: WriterParts) {
     this.#parts = parts;
+    this.#clock = new EntryClock(parts.clock, parts.elapsed);
   }
 
   /** Queues an operation; resolves when it is durable. */
@@ -376,7 +375,7 @@ export class Writer {
     begun?: KvBegun,
   ): Promise<Prepared> {
     const head = decodeHeadRow(headBytes);
-    const run = new GroupRun(this.#parts, view, head, this.#timeFor(head), begun);
+    const run = new GroupRun(this.#parts, view, head, this.#clock.timeAfter(head.at), begun);
     for (;;) {
       const unread = run.step(group);
       if (unread === undefined) break;
@@ -395,29 +394,6 @@ export class Writer {
       leafHashes: run.leafHashes,
     });
     return { outcomes, seq: run.size - 1, size, view, entries, commit };
-  }
-
-  /** The time of the next entries; refuses a clock that leapt ahead while the process ran. */
-  #timeFor(head: HeadRow): number {
-    const now = this.#parts.clock();
-    const last = this.#lastClock;
-    // What went on by seconds has leapt no further than that; asking the system took longer than the rest of a fold.
-    const isNear = last !== undefined && now >= last.clock && now < last.clock + CLOCK_NEAR_MS;
-    const elapsed = isNear ? undefined : this.#parts.elapsed?.();
-    if (elapsed !== undefined) {
-      if (last !== undefined) {
-        const leap = now - last.clock - (elapsed - last.elapsed);
-        if (leap > LIMITS.clockLeapMs) {
-          throw new CortexError(
-            "ERR_CLOCK",
-            `clock: expected at most a day ahead of the process's own time, got ${Math.round(leap / 3_600_000)} hours; ` +
-              "set the clock right, or reopen the store to accept it",
-          );
-        }
-      }
-      this.#lastClock = { clock: now, elapsed };
-    }
-    return Math.max(now, head.at);
   }
 }
 

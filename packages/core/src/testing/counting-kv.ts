@@ -56,10 +56,6 @@ export function countingKv(inner: Kv): CountingKv {
               counts.keys += 1;
               return snapshot.lookNow?.(key, look);
             },
-          }),
-      ...(snapshot.rangeNow === undefined
-        ? {}
-        : {
             rangeNow(range: KvRange) {
               counts.ranges += 1;
               const found = snapshot.rangeNow?.(range) ?? [];
