@@ -169,6 +169,8 @@ async function fill(store, task, { own }) {
     }
   } else {
     for (const { key, speaker, content } of task.turns) {
+      // A turn may be empty, a text may not.
+      if (content.trim() === "") continue;
       const text = speaker === undefined ? content : `${speaker}: ${content}`;
       keys.set(await store.write({ text: text.slice(0, TEXT_CHARACTERS), tag: "turn" }), key);
     }
