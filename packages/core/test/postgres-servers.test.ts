@@ -217,6 +217,24 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("servers", () =
     expect(server.psql("SELECT version, partitions FROM cortex_schema", "fresh")).toBe("1|8");
   });
 
+  test("who meets a table that another is about to commit waits for it, and goes on", async () => {
+    const server = await started(startPostgres());
+    server.psql("CREATE DATABASE fresh");
+    const holder = new pg.Client({ connectionString: server.address("fresh") });
+    await holder.connect();
+    await holder.query("BEGIN");
+    await holder.query(VERSION_TABLE);
+    const opening = open(server.address("fresh"), { actor: "ada" });
+    const waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    while (server.psql(waiting) !== "1") await new Promise((resolve) => setTimeout(resolve, 20));
+    // The server tells the one that waited that the table is there, which is a failure to it.
+    await holder.query("COMMIT");
+    await holder.end();
+    const memory = await opening;
+    expect((await memory.write({ type: "note", text: "here" })).seq).toBe(1);
+    await memory.close();
+  });
+
   test("two processes make the tables at once: both wait for who is at it, one does it", async () => {
     const server = await started(startPostgres());
     server.psql("CREATE DATABASE fresh");

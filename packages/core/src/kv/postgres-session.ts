@@ -476,15 +476,19 @@ class PgSession implements Session {
     try {
       const answers = await new Promise<Answer[]>((resolve, reject) => {
         silence = setTimeout(() => {
-          this.#isBroken = true;
-          reject(new SilentServer());
+          this.#failure ??= new SilentServer();
+          reject(this.#failure);
         }, SILENCE_MS);
         const all = [...before, ...statements];
         const answered = (answers: Answer[]): void => {
           this.#sendNext();
           resolve(answers);
         };
-        this.#send(new Message(all, answered, reject, this.#with.names));
+        const failed = (error: unknown): void => {
+          this.#endFailed(error);
+          reject(error);
+        };
+        this.#send(new Message(all, answered, failed, this.#with.names));
       });
       return answers.slice(before.length);
     } catch (error) {
@@ -508,6 +512,15 @@ class PgSession implements Session {
     this.#sent.shift();
     const [next] = this.#sent;
     if (next !== undefined) this.#client.query(next);
+  }
+
+  /**
+   * `pg` itself waits until the server is ready again, and takes another message then. Where more were written behind the one
+   * that failed, it has lost count of the answers, and nothing more can be asked here.
+   */
+  #endFailed(error: unknown): void {
+    if (this.#sent.length > 1) this.#failure ??= error;
+    else this.#sent.length = 0;
   }
 
   release(): void {
