@@ -266,14 +266,17 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
   });
 });
 
-/** A hub whose graphs count what is read, and its catalogue apart. */
+/** A hub whose graphs count what is read, and its catalogue apart; `atHand` where a read waits for nobody. */
 async function countedHub(): Promise<{
   readonly test: TestHub;
+  readonly atHand: () => boolean;
   readonly reads: (call: () => Promise<unknown>) => Promise<Reads>;
 }> {
   const graphs: CountingKv[] = [];
   const catalogues: CountingKv[] = [];
+  let atHand = false;
   const counted = (list: CountingKv[]) => (kv: Parameters<typeof countingKv>[0]) => {
+    atHand = kv.readNow !== undefined;
     const counting = countingKv(kv);
     list.push(counting);
     return counting;
@@ -292,7 +295,7 @@ async function countedHub(): Promise<{
       ofCatalogue: sum(catalogues, "batches"),
     };
   };
-  return { test, reads };
+  return { test, atHand: () => atHand, reads };
 }
 
 /** What a call read: of the graphs, and how often of the catalogue. */
@@ -324,7 +327,7 @@ test("a node is read by its lineage in one snapshot: name, row and entry", async
 });
 
 test("an edge is added with the rows of its ends and the pages on its way, and no others", async () => {
-  const { test, reads } = await countedHub();
+  const { test, atHand, reads } = await countedHub();
   await using _ = test;
   await test.hub.createGraph({ name: "g", id: "g" });
   const many = Array.from({ length: 120 }, (_, at) => `n${at}`);
@@ -333,8 +336,8 @@ test("an edge is added with the rows of its ends and the pages on its way, and n
   );
   for (const [at, name] of many.entries()) await edge(test, name, `n${(at * 7) % 120}`);
   const last = await reads(() => edge(test, "n3", "n90"));
-  // One read for head, configuration and names; both rows and the edges beside it are at hand.
-  expect(last).toMatchObject({ snapshots: 1, batches: 1, ofCatalogue: 0 });
+  // One read for head, configuration and names; both rows and the edges beside it are at hand, or one round more.
+  expect(last).toMatchObject({ snapshots: 1, batches: atHand() ? 1 : 3, ofCatalogue: 0 });
   // Pages that may be on the way and are not were 50 rows.
   expect(last.rows).toBeLessThanOrEqual(16);
 });
