@@ -25,6 +25,7 @@ import { compareRounds, renderAgainst } from "./lib/against-report.mjs";
 import { judge } from "./lib/bars.mjs";
 import { buildAt } from "./lib/builds.mjs";
 import { dearest, drawFlames } from "./lib/flame.mjs";
+import { measureLimits } from "./lib/limits.mjs";
 import { describeCommit, describeMachine, loadOf } from "./lib/machine.mjs";
 import { renderReport } from "./lib/report.mjs";
 import { readRequest, usageOf } from "./lib/settings.mjs";
@@ -98,6 +99,7 @@ function ask(request, folder) {
   const { questions, runs, size, base, batchItems, rounds, reads, seed, quick } = request;
   const settings = { runs, size, base, batchItems, rounds, reads, seed, quick };
   const machine = describeMachine(folder);
+  const limits = measureLimits(folder, quick);
   const answers = questions.map((name) => askOne(name, { ...settings, folder }, request.profile));
   const figures = new Map(answers.flatMap((answer) => Object.entries(answer.figures)));
   const notes = [...new Set(answers.flatMap((answer) => answer.notes))];
@@ -111,6 +113,7 @@ function ask(request, folder) {
     date: new Date().toISOString(),
     ...describeCommit(),
     machine,
+    limits,
     loadAtEnd: loadOf(),
     settings: { ...settings, questions },
     rows: answers.flatMap(({ rows }) => rows),

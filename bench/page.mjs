@@ -165,6 +165,7 @@ function text() {
     ...bySize,
     table("Weight", OTHERS, undefined),
     table("What is lost", LOSSES, undefined),
+    ...limitsTable(),
     "![Durable writes a second](pictures/bench-writes.svg)",
     "![Pages a second while the store grows](pictures/bench-growth.svg)",
     ...(notes.length === 0
@@ -205,6 +206,19 @@ function table(title, columns, size) {
   return [`**${title}**`, "", head, `|---|${columns.map(() => "--:|").join("")}`, ...lines].join(
     "\n",
   );
+}
+
+/** What the machine gave at most in the same run, where that was asked. */
+function limitsTable() {
+  const lines = rows
+    .filter((/** @type {Row} */ { question }) => question === "limits")
+    .map(
+      (/** @type {Row} */ { what, store, value, unit }) =>
+        `| ${what} | ${store} | ${rounded(value)} ${unit.replace("/s", "")} |`,
+    );
+  if (lines.length === 0) return [];
+  const head = ["| limit | of | a second |", "|---|---|--:|"];
+  return [["**What the machine gives at most**", "", ...head, ...lines].join("\n")];
 }
 
 /**

@@ -38,6 +38,7 @@ interface Report {
   readonly date: string;
   readonly commit: string;
   readonly machine: Readonly<Record<string, unknown>>;
+  readonly limits: { readonly syncsPerSecond: number; readonly hashesPerSecond: number };
   readonly rows: readonly Row[];
   readonly bars: readonly Bar[];
   readonly notes: readonly string[];
@@ -167,6 +168,21 @@ describe("the benchmark", () => {
     // What is found does not depend on the pace of the machine.
     const found = report.bars.find(({ name }) => name === "nearRecall");
     expect(found?.verdict ?? "pass").toBe("pass");
+  });
+
+  test("says what the machine gives at most: disk, processor, and the storage engine alone", () => {
+    const ran = bench("limits", "--quick", "--json", file, "--folder", stores);
+    expect(ran.status, ran.stderr).toBe(0);
+    expect(readdirSync(stores)).toEqual([]);
+    const report = JSON.parse(readFileSync(file, "utf8")) as Report;
+    checkRows(report, ran.stdout);
+    const of = report.rows.map(({ store }) => store);
+    expect(new Set(of)).toEqual(new Set(["disk", "processor", "raw lmdb"]));
+    expect(report.rows.every(({ value }) => value > 0)).toBe(true);
+    // Every run states the first two, whatever it asks.
+    expect(report.limits.syncsPerSecond).toBeGreaterThan(0);
+    expect(report.limits.hashesPerSecond).toBeGreaterThan(0);
+    expect(ran.stdout).toMatch(/^limits +[\d,.]+ waits for the disk/m);
   });
 
   test("runs other programs beside this one, and leaves out those that are not installed", () => {

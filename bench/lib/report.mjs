@@ -8,6 +8,7 @@
  *   readonly commit: string,
  *   readonly dirty: boolean,
  *   readonly machine: ReturnType<typeof import("./machine.mjs").describeMachine>,
+ *   readonly limits: ReturnType<typeof import("./limits.mjs").measureLimits>,
  *   readonly loadAtEnd: number,
  *   readonly settings: Readonly<Record<string, unknown>>,
  *   readonly rows: readonly Row[],
@@ -21,12 +22,13 @@
  * @param {Report} report
  */
 export function renderReport(report) {
-  const { machine } = report;
+  const { machine, limits } = report;
   const lines = [
     `commit      ${report.commit}${report.dirty ? " and changes that are not committed" : ""}`,
     `date        ${report.date}`,
     `machine     ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB`,
     `system      ${machine.kernel}, node ${machine.node}, ${machine.filesystem}`,
+    `limits      ${plain(limits.syncsPerSecond)} waits for the disk a second (4 KB each), ${plain(limits.hashesPerSecond)} SHA-256 of 64 bytes`,
     `load        ${machine.load} before, ${report.loadAtEnd} after`,
     `runs        ${report.settings.runs}, of which the median is shown`,
     "",
