@@ -20,7 +20,10 @@ const SYNC = 0x53;
 const QUERY = 0x51;
 const TERMINATE = 0x58;
 const PARSE = 0x50;
+const ERROR = 0x45;
 const SSL_REQUEST = 80877103;
+/** The one database that there is. */
+const DATABASE = "postgres";
 /** How an answer ends: it is ready for the next message, with a transaction that failed. */
 const READY = 0x5a;
 const FAILED_TRANSACTION = 0x45;
@@ -45,7 +48,7 @@ export async function startPglite(): Promise<PgliteServer> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
-    url: `postgres://pglite@127.0.0.1:${portOf(server)}/postgres?partitions=1&prepare=no`,
+    url: `postgres://pglite@127.0.0.1:${portOf(server)}/${DATABASE}?partitions=1&prepare=no`,
     async stop() {
       for (const socket of sockets) socket.destroy();
       server.close();
@@ -187,6 +190,11 @@ class Client {
       return;
     }
     this.#isStarted = true;
+    const database = parameterOf(piece, "database");
+    if (database !== DATABASE) {
+      this.#socket.end(refusalOf("3D000", `database "${database}" does not exist`));
+      return;
+    }
     // Authenticated; ready.
     this.#socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]));
   }
@@ -229,6 +237,21 @@ class Client {
 
 function isBoundary(text: string): boolean {
   return text.startsWith("BEGIN") || text === "COMMIT";
+}
+
+/** What the first message of a connection says under a name: names and values in turn, each with a zero behind it. */
+function parameterOf(piece: Buffer, name: string): string {
+  const words = piece.toString("utf8", 8).split("\0");
+  return words[words.indexOf(name) + 1] ?? "";
+}
+
+/** The message that refuses a connection: severity, code and sentence. */
+function refusalOf(code: string, sentence: string): Buffer {
+  const body = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${sentence}\0\0`);
+  const head = Buffer.alloc(5);
+  head[0] = ERROR;
+  head.writeInt32BE(4 + body.length, 1);
+  return Buffer.concat([head, body]);
 }
 
 /** The statement of a piece that parses one: after the empty name, up to its end. */
