@@ -25,6 +25,7 @@ const WORKLOADS = [
   ["batch", "batches of 1,000"],
   ["get", "read by id"],
   ["page", "page of 50 by tag"],
+  ["filter", "filter"],
   ["search", "text search"],
   ["recall", "recall"],
   ["near", "two links away"],
@@ -39,7 +40,9 @@ const OTHERS = [
 const LOSSES = [
   ["two processes: refused", "refused"],
   ["two processes: lost", "lost"],
+  ["two processes: torn", "torn"],
   ["killed while writing: lost", "lost by a kill"],
+  ["killed while writing: torn", "torn by a kill"],
 ];
 
 /**

@@ -107,6 +107,7 @@ export async function* work({ peer, settings, extent }, place, { killAfter, ...j
  *   readonly stopped?: string,
  *   readonly id: string,
  *   readonly there: number,
+ *   readonly torn: number,
  * }} Finding
  */
 

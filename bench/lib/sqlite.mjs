@@ -111,6 +111,7 @@ export class SqliteStore {
   #insert;
   #select;
   #list;
+  #filter;
   #search;
   #link;
   #near;
@@ -135,6 +136,10 @@ export class SqliteStore {
     this.#list = database.prepare(
       "SELECT * FROM memories WHERE tag = ? ORDER BY created_at DESC LIMIT ?",
     );
+    this.#filter = database.prepare(
+      "SELECT * FROM memories WHERE tag = ? AND json_extract(meta, '$.importance') >= ? " +
+        "ORDER BY created_at DESC LIMIT ?",
+    );
     this.#search = database.prepare(
       "SELECT memories.*, bm25(memory_words) AS score FROM memory_words " +
         "JOIN memories ON memories.rowid = memory_words.rowid " +
@@ -149,7 +154,7 @@ export class SqliteStore {
   }
 
   /** Writes memories in one transaction; returns their ids. */
-  write(/** @type {readonly Item[]} */ items) {
+  write(/** @type {readonly (Item & { readonly level?: number })[]} */ items) {
     this.#database.exec("BEGIN IMMEDIATE");
     const ids = items.map((item) => this.#insertOne(item));
     this.#database.exec("COMMIT");
@@ -165,6 +170,11 @@ export class SqliteStore {
   /** The newest memories of a tag. */
   list(/** @type {string} */ tag, /** @type {number} */ limit) {
     return this.#list.all(tag, limit).map(shape);
+  }
+
+  /** The newest memories of a tag that are at least so important. */
+  filter(/** @type {string} */ tag, /** @type {number} */ importance, /** @type {number} */ limit) {
+    return this.#filter.all(tag, importance, limit).map(shape);
   }
 
   /** The memories that hold any of the words, the best first. */
@@ -205,11 +215,11 @@ export class SqliteStore {
     this.#database.close();
   }
 
-  #insertOne(/** @type {Item} */ { text, tag }) {
+  #insertOne(/** @type {Item & { readonly level?: number }} */ { text, tag, level = 5 }) {
     const at = Date.now();
     // Ids that ascend with time, as ours do: random ones would make every index write land elsewhere.
     const id = `${at.toString(16).padStart(12, "0")}-${randomUUID()}`;
-    this.#insert.run(id, "fact", tag, at, text, JSON.stringify({ tags: [tag], importance: 5 }));
+    this.#insert.run(id, "fact", tag, at, text, JSON.stringify({ tags: [tag], importance: level }));
     return id;
   }
 }

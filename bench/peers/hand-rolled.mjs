@@ -14,6 +14,7 @@ export async function openStore(folder) {
     batch: (items) => store.write(items),
     get: (id) => store.get(id),
     page: (tag, limit) => store.list(tag, limit),
+    filter: ({ tag, leastLevel, limit }) => store.filter(tag, leastLevel, limit),
     search: (words, limit) => store.search(words, limit),
     link: (from, to) => store.link(from, to),
     near: (id) => store.near(id),

@@ -14,9 +14,9 @@ const NAMESPACE = ["bench"];
 export async function openStore(url) {
   const store = PostgresStore.fromConnString(url);
   await store.start();
-  const put = async (/** @type {import("./peers.mjs").Item} */ { text, tag }) => {
+  const put = async (/** @type {import("./peers.mjs").Item} */ { text, tag, level }) => {
     const id = randomUUID();
-    await store.put(NAMESPACE, id, { text, tag });
+    await store.put(NAMESPACE, id, { text, tag, level });
     return id;
   };
   return {
@@ -24,16 +24,18 @@ export async function openStore(url) {
     batch: async (items) => {
       const ids = items.map(() => randomUUID());
       await store.batch(
-        items.map(({ text, tag }, at) => ({
+        items.map(({ text, tag, level }, at) => ({
           namespace: NAMESPACE,
           key: ids[at] ?? "",
-          value: { text, tag },
+          value: { text, tag, level },
         })),
       );
       return ids;
     },
     get: (id) => store.get(NAMESPACE, id),
     page: (tag, limit) => store.search(NAMESPACE, { filter: { tag }, limit }),
+    filter: ({ tag, leastLevel, limit }) =>
+      store.search(NAMESPACE, { filter: { tag, level: { $gte: leastLevel } }, limit }),
     search: (words, limit) =>
       store.search(NAMESPACE, { query: words.join(" "), mode: "text", limit }),
     close: () => store.stop(),

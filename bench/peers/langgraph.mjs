@@ -9,7 +9,7 @@ export async function openStore() {
   const store = new InMemoryStore({ index: { dims, embeddings: model, fields: ["text"] } });
   const put = async (/** @type {import("./peers.mjs").Item} */ item) => {
     const id = randomUUID();
-    await store.put(["bench"], id, { text: item.text, tag: item.tag });
+    await store.put(["bench"], id, { text: item.text, tag: item.tag, level: item.level });
     return id;
   };
   return {
@@ -17,6 +17,8 @@ export async function openStore() {
     batch: (items) => Promise.all(items.map(put)),
     get: (id) => store.get(["bench"], id),
     page: (tag, limit) => store.search(["bench"], { filter: { tag }, limit }),
+    filter: ({ tag, leastLevel, limit }) =>
+      store.search(["bench"], { filter: { tag, level: { $gte: leastLevel } }, limit }),
     recall: (query, limit) => store.search(["bench"], { query, limit }),
     close: () => {},
   };

@@ -28,13 +28,21 @@ export async function openStore(folder) {
     historyStore: { provider: "sqlite", config: { historyDbPath: join(folder, "history.db") } },
   });
   return {
-    write: async ({ text, tag }) => {
-      const { results } = await memory.add(text, { ...USER, infer: false, metadata: { tag } });
+    write: async ({ text, tag, level }) => {
+      const { results } = await memory.add(text, {
+        ...USER,
+        infer: false,
+        metadata: { tag, level },
+      });
       return results[0]?.id ?? "";
     },
     get: (id) => memory.get(id),
     page: async (tag, limit) =>
       (await memory.getAll({ filters: { ...OF_USER, tag }, topK: limit })).results,
+    filter: async ({ tag, leastLevel, limit }) => {
+      const filters = { ...OF_USER, tag, level: { gte: leastLevel } };
+      return (await memory.getAll({ filters, topK: limit })).results;
+    },
     recall: async (question, limit) =>
       (await memory.search(question, { filters: OF_USER, topK: limit, threshold: 0 })).results,
     update: (id, { text }) => memory.update(id, { text }),

@@ -1,7 +1,7 @@
 /** Cortex as a library, with the local model, as `open` gives it. */
 import { open } from "@cortex-memory/core";
 import { local } from "@cortex-memory/embed";
-import { asWrite, writeBatch } from "../lib/workload.mjs";
+import { asWrite } from "../lib/workload.mjs";
 
 /**
  * @param {string} folder
@@ -10,8 +10,14 @@ import { asWrite, writeBatch } from "../lib/workload.mjs";
 export async function openStore(folder) {
   const cortex = await open(folder, { embedder: local() });
   return {
-    write: async (item) => (await cortex.write(asWrite(item))).id,
-    batch: (items) => writeBatch(cortex, items),
+    write: async (item) => (await cortex.write(leveled(item))).id,
+    batch: async (items) => {
+      const { results } = await cortex.batch(items.map((item) => ({ write: leveled(item) })));
+      return results.map((result) => {
+        if (!result.ok) throw result.error;
+        return result.id;
+      });
+    },
     remember: async (session, turns) => {
       const given = turns.map(({ role, content, speaker, at }, index) => ({
         role,
@@ -29,6 +35,10 @@ export async function openStore(folder) {
     },
     get: (id) => cortex.get(id),
     page: (tag, limit) => cortex.list({ tag, limit }).then(({ memories }) => memories),
+    filter: async ({ tag, leastLevel, limit }) => {
+      const where = { gte: ["head.importance", leastLevel] };
+      return (await cortex.find({ tags: [tag], where, limit })).hits;
+    },
     search: (words, limit) => cortex.search(words.join(" "), { limit }).then(({ hits }) => hits),
     recall: (question, limit) => cortex.recall(question, { limit }).then(({ hits }) => hits),
     link: (from, to) => cortex.addEdge(from, "relates_to", to),
@@ -40,4 +50,9 @@ export async function openStore(folder) {
     },
     close: () => cortex.close(),
   };
+}
+
+/** @param {import("./peers.mjs").Item} item */
+function leveled(item) {
+  return { ...asWrite(item), importance: item.level };
 }

@@ -8,8 +8,8 @@
  */
 
 /**
- * One memory to be.
- * @typedef {import("../lib/workload.mjs").Item} Item
+ * One memory to be; its level, from 0 to 9, is what a filter asks for.
+ * @typedef {import("../lib/workload.mjs").Item & { readonly level: number }} Item
  */
 
 /**
@@ -22,6 +22,7 @@
  *   titled?(title: string, text: string): Promise<string>,
  *   get?(id: string): unknown,
  *   page?(tag: string, limit: number): unknown,
+ *   filter?(how: Filter): Promise<readonly unknown[]> | readonly unknown[],
  *   search?(words: readonly string[], limit: number): unknown,
  *   recall?(question: string, limit: number): unknown,
  *   link?(from: string, to: string): unknown,
@@ -31,6 +32,11 @@
  *   settle?(): Promise<void>,
  *   close(): Promise<void> | void,
  * }} Store
+ */
+
+/**
+ * What has a tag and at least a level.
+ * @typedef {{ readonly tag: string, readonly leastLevel: number, readonly limit: number }} Filter
  */
 
 /**

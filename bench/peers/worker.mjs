@@ -4,7 +4,8 @@
  *
  * Jobs: `measure` fills a store step by step and times each workload at each size; `start` opens a store
  * and reads one memory; `write` writes until it has written enough or is killed, and prints each id that was
- * acknowledged; `count` opens a store and says how many of the ids it is given are there.
+ * acknowledged; `count` opens a store and says how many of the ids it is given are there, and how many of those no longer
+ * say what was written.
  */
 import { readFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
@@ -36,6 +37,8 @@ const WARMING = { calls: 200, ms: 500 };
 const AT_ONCE = 64;
 const PAGE = 50;
 const HITS = 10;
+/** Levels go round from 0 to 9, so a fifth of all memories has at least this one. */
+const LEAST_LEVEL = 8;
 
 const job = /** @type {Job} */ (JSON.parse(readFileSync(0, "utf8")));
 const peer = PEERS.find(({ name }) => name === job.peer);
@@ -60,28 +63,32 @@ async function start() {
 }
 
 async function write() {
-  const workload = startWorkload(job.seed);
+  const workload = startLeveled();
   workload.take(job.skip);
   for (const item of workload.take(job.calls)) say({ id: await store.write(item) });
 }
 
 async function count() {
-  let there = 0;
+  const workload = startLeveled();
+  workload.take(job.skip);
+  let [there, torn] = [0, 0];
   for (const id of job.ids) {
+    const [item] = workload.take(1);
     try {
       const found = await store.get?.(id);
-      if (found !== undefined && found !== null && !(Array.isArray(found) && found.length === 0)) {
-        there += 1;
-      }
+      if (found === undefined || found === null) continue;
+      if (Array.isArray(found) && found.length === 0) continue;
+      there += 1;
+      if (!JSON.stringify(found).includes(item?.text ?? id)) torn += 1;
     } catch {
       // Some programs throw for what is not there.
     }
   }
-  say({ there });
+  say({ there, torn });
 }
 
 async function measure() {
-  const workload = startWorkload(job.seed);
+  const workload = startLeveled();
   /** @type {string[]} */
   const ids = [];
   const next = seededNumbers(job.seed);
@@ -94,7 +101,7 @@ async function measure() {
     }
     say({ size, what: "batch", perSecond: filled });
     await store.settle?.();
-    const { write, get, page, search, recall, link, near, update, history } = store;
+    const { write, get, page, filter, search, recall, link, near, update, history } = store;
     await time(size, "write", async () => {
       const [item] = workload.take(1);
       if (item !== undefined) ids.push(await write(item));
@@ -110,6 +117,7 @@ async function measure() {
       "page",
       page && (async () => found(await page(`tag-${next(TAG_COUNT)}`, PAGE))),
     );
+    if (filter !== undefined) await timeFilter(size, filter, next);
     await time(size, "search", search && (async () => found(await search(words(workload), HITS))));
     await time(
       size,
@@ -135,6 +143,31 @@ async function measure() {
     }
     say({ size, what: "memory", mb: residentMb() });
   }
+}
+
+/** The workload of all questions, each memory with a level. */
+function startLeveled() {
+  const workload = startWorkload(job.seed);
+  let made = 0;
+  return {
+    take: (/** @type {number} */ count) =>
+      workload.take(count).map((item) => ({ ...item, level: made++ % 10 })),
+  };
+}
+
+/**
+ * A filter finds nothing for some tags of a small store, but not for all of them.
+ * @param {number} size
+ * @param {NonNullable<Store["filter"]>} filter
+ * @param {(below: number) => number} next
+ */
+async function timeFilter(size, filter, next) {
+  let hits = 0;
+  await time(size, "filter", async () => {
+    const tag = `tag-${next(TAG_COUNT)}`;
+    hits += (await filter({ tag, leastLevel: LEAST_LEVEL, limit: HITS })).length;
+  });
+  if (hits === 0) throw new Error("no filter found anything");
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
  * What is lost? Two processes write to one store of each program at the same time, and a process is
- * killed while it writes; afterwards a new one counts how many of the acknowledged writes are there.
+ * killed while it writes; afterwards a new one counts how many of the acknowledged writes are there, and how many of those are
+ * torn: they no longer say what was written.
  */
 import { askPeers, inPlace, peerRow, work, written } from "../lib/peer-work.mjs";
 
@@ -21,7 +22,7 @@ export function answer(settings) {
   return askPeers("losses", settings, async (bench) => {
     const rows = [];
     if (bench.peer.shared) rows.push(...(await together(bench)));
-    if (bench.peer.sync !== "none") rows.push(await killed(bench));
+    if (bench.peer.sync !== "none") rows.push(...(await killed(bench)));
     return rows;
   });
 }
@@ -37,12 +38,16 @@ function together(bench) {
     const both = await Promise.all(
       [0, each].map((skip) => written(bench, place, { calls: each, skip })),
     );
-    const acknowledged = both.flat();
-    const lost = acknowledged.length - (await counted(bench, place, acknowledged));
-    const refused = 2 * each - acknowledged.length;
+    const acknowledged = both.flat().length;
+    const refused = 2 * each - acknowledged;
+    const left = [];
+    for (const [at, ids] of both.entries()) left.push(await counted(bench, place, ids, at * each));
+    const lost = acknowledged - left.reduce((sum, { there }) => sum + there, 0);
+    const torn = left.reduce((sum, one) => sum + one.torn, 0);
     return [
       peerRow(bench, "two processes: refused", `of ${2 * each}`, 2 * each, [refused]),
-      peerRow(bench, "two processes: lost", `of ${acknowledged.length}`, 2 * each, [lost]),
+      peerRow(bench, "two processes: lost", `of ${acknowledged}`, 2 * each, [lost]),
+      peerRow(bench, "two processes: torn", `of ${acknowledged - lost}`, 2 * each, [torn]),
     ];
   });
 }
@@ -54,18 +59,23 @@ function killed(bench) {
   const killAfter = bench.settings.quick ? QUICK_WRITES : KILLED_AFTER;
   return inPlace(bench, async (place) => {
     const ids = await written(bench, place, { calls: UNTIL_KILLED, skip: 0, killAfter });
-    const lost = ids.length - (await counted(bench, place, ids));
-    return peerRow(bench, "killed while writing: lost", `of ${ids.length}`, ids.length, [lost]);
+    const { there, torn } = await counted(bench, place, ids, 0);
+    const [all, lost] = [ids.length, ids.length - there];
+    return [
+      peerRow(bench, "killed while writing: lost", `of ${all}`, all, [lost]),
+      peerRow(bench, "killed while writing: torn", `of ${there}`, all, [torn]),
+    ];
   });
 }
 
 /**
  * @param {Bench} bench
  * @param {string} place
- * @param {readonly string[]} ids
+ * @param {readonly string[]} ids in the order in which they were written
+ * @param {number} skip memories of the workload before the first of them
  */
-async function counted(bench, place, ids) {
-  let there = 0;
-  for await (const line of work(bench, place, { job: "count", ids })) there = line.there;
-  return there;
+async function counted(bench, place, ids, skip) {
+  let left = { there: 0, torn: 0 };
+  for await (const line of work(bench, place, { job: "count", ids, skip })) left = line;
+  return left;
 }
