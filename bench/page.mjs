@@ -1,6 +1,6 @@
 /**
- * Writes what docs/benchmarks.md shows of the programs side by side, with its two pictures, and of the bars, from the
- * results that are kept: `bench/results/peers.json`, `peers-recall.json` and `bars.json`. `--check` writes nothing and exits with 1 where page
+ * Writes what docs/benchmarks.md shows of the programs side by side, with its two pictures, of a growing store and of the bars, from
+ * the results that are kept: `bench/results/peers.json`, `peers-recall.json`, `growth.json` and `bars.json`. `--check` writes nothing and exits with 1 where page
  * or picture say something else than the results. `--take REPORT.json` first puts the figures of a report, as
  * `npm run bench -- … --json REPORT.json` wrote it, in the place of those that are kept for the same bars.
  */
@@ -56,12 +56,12 @@ const { values: flags } = parseArgs({
 for (const report of flags.take ?? []) takeFigures(report);
 /** @type {Record<string, KeptFigure>} */
 const kept = JSON.parse(readFileSync(KEPT_BARS, "utf8"));
-const { rows, machine, date, commit, loadAtEnd, notes } = JSON.parse(
-  readFileSync(join(ROOT, "bench/results/peers.json"), "utf8"),
-);
+const measured = JSON.parse(readFileSync(join(ROOT, "bench/results/peers.json"), "utf8"));
+const { rows, notes } = measured;
 const parts = /** @type {const} */ ([
   ["peers", text()],
   ["found", foundTable()],
+  ["growth", growthTable()],
   ["bars", barsTable()],
 ]);
 const files = {
@@ -135,6 +135,35 @@ function foundTable() {
   ].join("\n");
 }
 
+/** What the same calls take in a store that grows, a line for each call. */
+function growthTable() {
+  const report = JSON.parse(readFileSync(join(ROOT, "bench/results/growth.json"), "utf8"));
+  /** @type {readonly Row[]} */
+  const all = report.rows;
+  const grown = [...new Set(all.map(({ memories }) => memories))];
+  const lines = [...new Set(all.map(({ what }) => what))].map((what) => {
+    const own = all.filter((row) => row.what === what);
+    const cells = grown.map((size) => {
+      const row = own.find(({ memories }) => memories === size);
+      return row === undefined ? "–" : rounded(row.value);
+    });
+    return `| ${what}, ${own[0]?.unit} | ${cells.join(" | ")} |`;
+  });
+  return [
+    aboutRun(report),
+    "",
+    `| memories | ${grown.map((size) => size.toLocaleString("en")).join(" | ")} |`,
+    `|---|${grown.map(() => "--:|").join("")}`,
+    ...lines,
+  ].join("\n");
+}
+
+/** When, where and of which build a report was measured. @param {Record<string, any>} report */
+function aboutRun(report) {
+  const { machine: on } = report;
+  return `Measured ${report.date.slice(0, 10)} at commit ${report.commit.slice(0, 7)} on ${on.cpu}, ${on.cores} cores, ${on.system ?? on.kernel}, ${on.node}; load ${on.load} before and ${report.loadAtEnd} after.`;
+}
+
 /** Every bar with what was found last, and whether that is enough. */
 function barsTable() {
   const questions = [...new Set(BARS.map(({ question }) => question))];
@@ -158,12 +187,11 @@ function barsTable() {
 }
 
 function text() {
-  const about = `Measured ${date.slice(0, 10)} at commit ${commit.slice(0, 7)} on ${machine.cpu}, ${machine.cores} cores, ${machine.system ?? machine.kernel}, ${machine.node}; load ${machine.load} before and ${loadAtEnd} after.`;
   const bySize = sizes().map((size) =>
     table(`${size.toLocaleString("en")} memories, calls a second`, WORKLOADS, size),
   );
   return [
-    about,
+    aboutRun(measured),
     who(),
     ...bySize,
     table("Weight", OTHERS, undefined),
@@ -256,7 +284,7 @@ function rounded(value, digits = 2) {
 
 /**
  * @param {string} page
- * @param {"peers" | "found" | "bars"} name
+ * @param {"peers" | "found" | "growth" | "bars"} name
  * @param {string} part
  */
 function withPart(page, name, part) {

@@ -158,7 +158,7 @@ describe("the benchmark", () => {
     expect(report.bars.filter(({ verdict }) => verdict === "not measured")).toEqual([]);
   });
 
-  test.each(["near", "search", "recall"])("answers the question %s", (asked) => {
+  test.each(["near", "search", "recall", "growth"])("answers the question %s", (asked) => {
     const ran = bench(asked, "--quick", "--json", file, "--folder", stores);
     expect(ran.status, ran.stderr).toBe(0);
     const report = JSON.parse(readFileSync(file, "utf8")) as Report;
@@ -193,7 +193,17 @@ describe("the benchmark", () => {
     checkRows(report, ran.stdout);
     const whats = (store: string) =>
       report.rows.filter((row) => row.store === store).map(({ what }) => what);
-    const both = ["batch", "write", "writes at once", "get", "page", "search", "near", "history"];
+    const both = [
+      "batch",
+      "write",
+      "writes at once",
+      "get",
+      "page",
+      "filter",
+      "search",
+      "near",
+      "history",
+    ];
     expect(whats("hand-rolled SQLite")).toEqual(expect.arrayContaining(both));
     expect(whats("cortex")).toEqual(expect.arrayContaining([...both, "recall", "installed"]));
     expect(whats("cortex mcp")).toEqual(expect.arrayContaining(["write", "get", "recall"]));
@@ -212,7 +222,9 @@ describe("the benchmark", () => {
       expect(lost.map(({ what, value }) => [what, value])).toEqual([
         ["two processes: refused", 0],
         ["two processes: lost", 0],
+        ["two processes: torn", 0],
         ["killed while writing: lost", 0],
+        ["killed while writing: torn", 0],
       ]);
     }
   });

@@ -144,9 +144,9 @@ export const BARS = [
     limit: 5,
     unit: "ms",
   }),
-  ofReading("findGrowth", "a find in a full store over one in a tenth of it", 1.5, "x"),
-  ofReading("contextGrowth", "a context bundle there over one in a tenth of it", 1.5, "x"),
-  ofReading("idleMb", "anonymous memory of an idle open store", 250, "MB"),
+  ofGrowth("findGrowth", "a find in a full store over one in a tenth of it", 1.5, "x"),
+  ofGrowth("contextGrowth", "a context bundle there over one in a tenth of it", 1.5, "x"),
+  ofGrowth("idleMb", "anonymous memory of an idle open store", 250, "MB"),
   atSize("recallMs", "recall", "an answer without a model, half of the calls", {
     is: "<=",
     limit: 5,
@@ -287,8 +287,8 @@ function ofRecall(name, what, limit, unit) {
  * @param {string} unit
  * @returns {Bar}
  */
-function ofReading(name, what, limit, unit) {
-  return { name, question: "reading", what, is: "<=", limit, unit, memories: MILLION };
+function ofGrowth(name, what, limit, unit) {
+  return { name, question: "growth", what, is: "<=", limit, unit, memories: MILLION };
 }
 
 /**
