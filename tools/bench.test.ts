@@ -158,7 +158,7 @@ describe("the benchmark", () => {
     expect(report.bars.filter(({ verdict }) => verdict === "not measured")).toEqual([]);
   });
 
-  test.each(["near", "search", "recall", "growth"])("answers the question %s", (asked) => {
+  test.each(["page", "near", "search", "recall", "growth"])("answers the question %s", (asked) => {
     const ran = bench(asked, "--quick", "--json", file, "--folder", stores);
     expect(ran.status, ran.stderr).toBe(0);
     const report = JSON.parse(readFileSync(file, "utf8")) as Report;

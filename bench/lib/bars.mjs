@@ -51,7 +51,7 @@ export const BARS = [
     limit: 1,
     unit: "x",
   }),
-  atSize("pageOverSqlite", "read", "page of 50 by tag over SQLite", {
+  atSize("pageOverSqlite", "page", "page of 50 by tag over SQLite", {
     is: ">=",
     limit: 1,
     unit: "x",

@@ -1,6 +1,6 @@
 /**
  * How fast is reading back? Random ids of one store, one awaited `get` after another; then 64 at a
- * time; then pages of fifty by a tag. Nothing decoded is kept between calls, and the file is in the
+ * time. Nothing decoded is kept between calls, and the file is in the
  * system's memory, as it is for all three stores.
  *
  * The raw skeleton reads the very keys that each `get` reads, in a read transaction of its own;
@@ -21,8 +21,6 @@ import { seededNumbers, startWorkload } from "../lib/workload.mjs";
 const READ_MEMORIES = 100_000;
 const ROUNDS = 5;
 const AT_ONCE = 64;
-const PAGE_ITEMS = 50;
-const TAGS = 100;
 const NO_SYNC = "none: reads only";
 
 /**
@@ -50,18 +48,11 @@ export async function answer(settings) {
       each: settings.reads,
       contenders: () => crowdGetters(stores, pickIds(settings, ids).engine),
     });
-    const pages = await contest(settings, memories, {
-      what: `page of ${PAGE_ITEMS} by tag`,
-      unit: "pages/s",
-      each: Math.ceil(settings.reads / PAGE_ITEMS),
-      contenders: () => listers(stores, Math.ceil(settings.reads / PAGE_ITEMS)),
-    });
     return {
-      rows: [...gets, ...crowds, ...pages],
+      rows: [...gets, ...crowds],
       figures: {
         getPerSecond: { value: gets[0]?.value ?? Number.NaN, memories },
         ...overSqlite("getOverSqlite", gets, memories),
-        ...overSqlite("pageOverSqlite", pages, memories),
       },
       notes:
         stores.sqliteMissing === undefined
@@ -176,34 +167,6 @@ function crowdGetters({ engine }, ids) {
       }
     });
   return [{ store: "engine", sync: NO_SYNC, round }];
-}
-
-/**
- * @param {Stores} stores
- * @param {number} pages
- * @returns {Contender[]}
- */
-function listers({ engine, sqlite }, pages) {
-  const tags = Array.from({ length: pages }, (_, at) => `tag-${at % TAGS}`);
-  const ours = {
-    store: "engine",
-    sync: NO_SYNC,
-    round: () =>
-      timeMs(async () => {
-        for (const tag of tags) found((await engine.list({ tag, limit: PAGE_ITEMS })).memories[0]);
-      }),
-  };
-  if (sqlite === undefined) return [ours];
-  const handRolled = {
-    store: sqlite.name,
-    sync: NO_SYNC,
-    round: () => {
-      const start = performance.now();
-      for (const tag of tags) found(sqlite.list(tag, PAGE_ITEMS)[0]);
-      return performance.now() - start;
-    },
-  };
-  return [ours, handRolled];
 }
 
 /**
