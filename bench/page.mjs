@@ -187,15 +187,17 @@ function barsTable() {
 }
 
 function text() {
-  const bySize = sizes().map((size) =>
-    table(`${size.toLocaleString("en")} memories, calls a second`, WORKLOADS, size),
+  const bySize = sizes().flatMap((size) =>
+    tables(`${size.toLocaleString("en")} memories, calls a second`, WORKLOADS, size),
   );
   return [
     aboutRun(measured),
     who(),
+    otherJobs(),
     ...bySize,
-    table("Weight", OTHERS, undefined),
-    table("What is lost", LOSSES, undefined),
+    besideTable(),
+    ...tables("Weight", OTHERS, undefined),
+    ...tables("What is lost", LOSSES, undefined),
     ...limitsTable(),
     "![Durable writes a second](pictures/bench-writes.svg)",
     "![Pages a second while the store grows](pictures/bench-growth.svg)",
@@ -216,15 +218,80 @@ function who() {
   ].join("\n");
 }
 
+/** The workloads that a program does by another job than the others. */
+function otherJobs() {
+  const lines = PEERS.flatMap(({ name, otherwise = {} }) =>
+    Object.entries(otherwise).map(([what, how]) => `| ${name} | ${labelOf(what)} | ${how} |`),
+  );
+  const head = ["| program | call | what it does instead |", "|---|---|---|"];
+  return ["**Not quite the same job**", "", ...head, ...lines].join("\n");
+}
+
+/** @param {string} what */
+function labelOf(what) {
+  return WORKLOADS.find(([name]) => name === what)?.[1] ?? what;
+}
+
 /**
- * A table with a line for each program that has a figure; a dash where it has no such call. The fastest durable
- * figure of a column is not marked: what is relaxed is said in the table above.
+ * How many times as fast as each durable program ours is that does the same job through the same door: the least of all
+ * sizes that both have reached.
+ */
+function besideTable() {
+  const lines = PEERS.filter(({ sync, beside }) => sync === "durable" && beside !== undefined).map(
+    ({ name, beside = "", product = false, otherwise = {} }) => {
+      const cells = WORKLOADS.map(([what = ""]) => {
+        const ratios = sizes().flatMap((size) => {
+          const [ours, theirs] = [rowOf(beside, what, size), rowOf(name, what, size)];
+          return ours === undefined || theirs === undefined ? [] : [ours.value / theirs.value];
+        });
+        if (ratios.length === 0) return "–";
+        const least = Math.min(...ratios);
+        const shown = least < 1 ? `**${rounded(least)}**` : rounded(least);
+        return what in otherwise ? `${shown} †` : shown;
+      });
+      return `| ${beside} | ${name}${product ? "" : ", no product"} | ${cells.join(" | ")} |`;
+    },
+  );
+  const head = `| ours | over | ${WORKLOADS.map(([, label]) => label).join(" | ")} |`;
+  const rule = `|---|---|${WORKLOADS.map(() => "--:|").join("")}`;
+  const title =
+    "**Durable programs through the same door: how many times as fast ours is, at the size where that is least**";
+  return [
+    title,
+    "",
+    "Bold: ours is slower. †: it does not quite the same job, see above.",
+    "",
+    head,
+    rule,
+    ...lines,
+  ].join("\n");
+}
+
+/**
+ * What is durable, and apart from it what is not: an acknowledged write that a power cut loses is another promise.
  * @param {string} title
  * @param {readonly (readonly string[])[]} columns
  * @param {number | undefined} size
  */
-function table(title, columns, size) {
-  const lines = PEERS.flatMap(({ name }) => {
+function tables(title, columns, size) {
+  const [durable, others] = [true, false].map((isDurable) =>
+    PEERS.filter(({ sync }) => (sync === "durable") === isDurable),
+  );
+  return [
+    table(title, columns, size, durable ?? []),
+    table(`${title}: not durable`, columns, size, others ?? []),
+  ].filter((made) => made !== "");
+}
+
+/**
+ * A table with a line for each program that has a figure; a dash where it has no such call.
+ * @param {string} title
+ * @param {readonly (readonly string[])[]} columns
+ * @param {number | undefined} size
+ * @param {typeof PEERS} programs
+ */
+function table(title, columns, size, programs) {
+  const lines = programs.flatMap(({ name }) => {
     const cells = columns.map(([what]) => {
       const row = rowOf(name, what ?? "", size);
       if (row === undefined) return "–";
@@ -233,6 +300,7 @@ function table(title, columns, size) {
     });
     return cells.every((cell) => cell === "–") ? [] : [`| ${name} | ${cells.join(" | ")} |`];
   });
+  if (lines.length === 0) return "";
   const head = `| ${["", ...columns.map(([, label]) => label)].join(" | ")} |`;
   return [`**${title}**`, "", head, `|---|${columns.map(() => "--:|").join("")}`, ...lines].join(
     "\n",

@@ -51,7 +51,12 @@
  *   readonly node22?: boolean,
  *   readonly postgres?: boolean,
  *   readonly shared: boolean,
+ *   readonly beside?: string,
+ *   readonly product?: boolean,
+ *   readonly otherwise?: Readonly<Record<string, string>>,
  * }} Peer
+ * beside: which of ours does its job, through the same door and on the same kind of store; product: people take it as an agent's
+ * memory; otherwise: workloads that it does by not quite the same job as the others, and by which: comparisons mark them;
  * file: the adapter; package: whose installed size counts; postgres: it is given the address of a new database in
  * place of a folder; shared: two processes may open one store
  */
@@ -76,6 +81,7 @@ export const PEERS = [
     how: "WAL, synchronous=FULL",
     file: "hand-rolled.mjs",
     shared: true,
+    beside: "cortex",
   },
   {
     name: "mem0 oss",
@@ -86,6 +92,14 @@ export const PEERS = [
     file: "mem0.mjs",
     package: "mem0ai",
     shared: true,
+    beside: "cortex",
+    product: true,
+    otherwise: {
+      batch: "one after another, each embedded: it has no call for many",
+      write: "embedded on the way of the write",
+      "writes at once": "embedded on the way of the write",
+      recall: "by meaning alone",
+    },
   },
   {
     name: "Mastra libsql",
@@ -97,6 +111,9 @@ export const PEERS = [
     package: "@mastra/libsql",
     node22: true,
     shared: true,
+    beside: "cortex",
+    product: true,
+    otherwise: { page: "the messages of a thread" },
   },
   {
     name: "LangGraph store",
@@ -107,6 +124,9 @@ export const PEERS = [
     file: "langgraph.mjs",
     package: "@langchain/langgraph",
     shared: false,
+    beside: "cortex",
+    product: true,
+    otherwise: { recall: "by meaning alone", batch: "all at once: it has no call for many" },
   },
   {
     name: "minisearch",
@@ -117,6 +137,7 @@ export const PEERS = [
     file: "minisearch.mjs",
     package: "minisearch",
     shared: false,
+    beside: "cortex",
   },
   {
     name: "cortex on Postgres",
@@ -138,6 +159,8 @@ export const PEERS = [
     package: "@langchain/langgraph-checkpoint-postgres",
     postgres: true,
     shared: true,
+    beside: "cortex on Postgres",
+    product: true,
   },
   {
     name: "cortex mcp",
@@ -158,6 +181,9 @@ export const PEERS = [
     file: "server-memory.mjs",
     package: "@modelcontextprotocol/server-memory",
     shared: true,
+    beside: "cortex mcp",
+    product: true,
+    otherwise: { search: "one word, through all entities" },
   },
   {
     name: "mcp-memory-libsql",
@@ -168,5 +194,12 @@ export const PEERS = [
     file: "memory-libsql.mjs",
     package: "mcp-memory-libsql",
     shared: true,
+    beside: "cortex mcp",
+    product: true,
+    otherwise: {
+      batch: "50 in a call",
+      get: "a search for its name: it has no call for one entity",
+      search: "one word",
+    },
   },
 ];
