@@ -3,7 +3,7 @@
  * tables are made by several processes at once. With a synchronous standby nothing that was acknowledged
  * is lost; with an asynchronous one what is lost is told by the position, never passed over.
  */
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -16,7 +16,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { type Cortex, open } from "../src/index.js";
 import { LOCK_VERSION, VERSION_ROW, VERSION_TABLE } from "../src/kv/postgres-schema.js";
 import { hubIn } from "../src/testing/fixtures.js";
-import { isLacking } from "../src/testing/lacking.js";
+import { isLacking, lacksSmallDisk, mountSmallDisk } from "../src/testing/lacking.js";
 import {
   type PostgresServer,
   startPostgres,
@@ -163,14 +163,14 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("servers", () =
     expect(await textsOf(again)).toEqual(["kept", "from here on"]);
   });
 
-  // Not every place where tests run lets even root mount anything; then this one part is left out.
-  test.skipIf(!canMount())(
+  // Not every place where tests run lets even root mount anything; then this one part is left out, unless all is required.
+  test.skipIf(lacksSmallDisk())(
     "a full disk of the server: nothing is half written, and reads go on",
     async () => {
       const folder = mkdtempSync(join(tmpdir(), "cortex-small-disk-"));
       endings.push(() => rmSync(folder, { recursive: true, force: true }));
-      execFileSync("mount", ["-t", "tmpfs", "-o", "size=14m,mode=0777", "tmpfs", folder]);
-      endings.push(() => void execFileSync("umount", ["-l", folder]));
+      const disk = mountSmallDisk(folder, "14m,mode=0777");
+      endings.push(() => disk?.unmount());
       const server = await started(startPostgres());
       const space = join(folder, "space");
       mkdirSync(space);
@@ -195,7 +195,7 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("servers", () =
       expect(texts.length).toBeGreaterThan(5);
       expect((await textsOf(memory)).length).toBe(texts.length);
       expect(await memory.check()).toMatchObject({ ok: true });
-      execFileSync("mount", ["-o", "remount,size=96m", folder]);
+      disk?.resize("96m");
       await memory.write({ type: "note", text: "room again" });
       expect(await textsOf(memory)).toEqual([...texts, "room again"]);
     },
@@ -265,20 +265,6 @@ async function openElsewhere(location: string, actor: string): Promise<string> {
   const words = ["--input-type=module", "-e", program, core, location, actor];
   const { stdout } = await promisify(execFile)(process.execPath, words);
   return stdout.trim();
-}
-
-/** Whether a small disk can be mounted here. */
-function canMount(): boolean {
-  const folder = mkdtempSync(join(tmpdir(), "cortex-mount-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], { stdio: "ignore" });
-    execFileSync("umount", [folder]);
-    return true;
-  } catch {
-    return false;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 }
 
 /** Text that cannot be made smaller, the same for the same number. */

@@ -43,6 +43,8 @@ export function lacksSmallDisk(): boolean {
 export interface SmallDisk {
   /** From now on it takes no writes. */
   forbidWrites(): void;
+  /** It has another size from now on. */
+  resize(size: string): void;
   unmount(): void;
 }
 
@@ -50,9 +52,10 @@ export interface SmallDisk {
 export function mountSmallDisk(folder: string, size: string): SmallDisk | undefined {
   const options = ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder];
   if (spawnSync("mount", options).status !== 0) return undefined;
-  const again = ["-o", "remount,ro", folder];
+  const again = (how: string): void => void spawnSync("mount", ["-o", `remount,${how}`, folder]);
   return {
-    forbidWrites: () => void spawnSync("mount", again),
+    forbidWrites: () => again("ro"),
+    resize: (next) => again(`size=${next}`),
     unmount: () => void spawnSync("umount", [folder]),
   };
 }
