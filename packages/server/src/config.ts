@@ -24,7 +24,7 @@ export const SETTINGS = {
     variable: "CORTEX_DATA",
     otherwise: "`./.cortex` if it exists, else your data folder",
     meaning:
-      "the store: a folder, the address of a server such as `http://127.0.0.1:7777`, or `memory:` for one that is not kept",
+      "the store: a folder, the address of a server such as `http://127.0.0.1:7777`, a database such as `postgres://cortex@db:5432/cortex`, or `memory:` for one that is not kept",
   },
   actor: {
     flag: "--actor",

@@ -5,7 +5,7 @@
 
 /** Headings, and below each of them what it is about: a term, a colon, a few words. */
 export const COMMAND_LIST = `Every command:
-  --data <DIR|URL>: the store: a folder, the address of a server such as http://127.0.0.1:7777, or memory: for one that is not kept
+  --data <DIR|URL>: the store: a folder, the address of a server such as http://127.0.0.1:7777, a database such as postgres://cortex@db:5432/cortex, or memory: for one that is not kept
   --actor <NAME>: whose memory; default when not given
   --json: print one JSON document, for scripts
 Memories:
