@@ -56,6 +56,7 @@ export type { Model, ModelMessage, ModelRequest } from "./model/model.js";
 export type { ImportReport } from "./move/import-journal.js";
 export type { ImportSource } from "./move/move-files.js";
 export {
+  eraseAgain,
   type ImportOptions,
   importJournal,
   type RepairOptions,

@@ -15,6 +15,7 @@ import { verified } from "./history/guarded-reads.js";
 import { type Checkpoint, parseCheckpoint } from "./journal/checkpoint.js";
 import { type ErasureDocument, type ErasureList, parseErasures } from "./journal/erasure-list.js";
 import type { Kv } from "./kv/kv.js";
+import { eraseListedAgain } from "./move/erase-again.js";
 import { type ImportParts, type ImportReport, importVolumes } from "./move/import-journal.js";
 import { type ImportSource, readIn, writeOut } from "./move/move-files.js";
 import {
@@ -70,6 +71,29 @@ export interface RestoreOptions extends ImportOptions {
 export interface RestoreReport extends ImportReport {
   /** Present when forgotten content may have come back; to be shown to whoever asked. */
   readonly warning?: string;
+}
+
+/**
+ * Erases again, in a store that is there, what a list names: for a database or a disk that was set back to an
+ * earlier point, before anybody writes into it. The root stays the same; the store goes on under a new epoch.
+ */
+export async function eraseAgain(
+  location: string,
+  erasures: ErasureDocument | string,
+  options: PlaceOptions = {},
+): Promise<RestoreReport> {
+  checkOptions(options, PLACE_OPTIONS);
+  const document = parseErasures(erasures);
+  return withStore(location, options, { create: false }, async (parts) => {
+    const list = ownList(parts.actor, document);
+    const report = await eraseListedAgain(parts, list, document.storeId);
+    const { size } = document;
+    if (size >= report.entries) return report;
+    const warning =
+      `the list of erasures ends at seq ${size - 1}, before the store does: ` +
+      `if more was forgotten since, it is back; erase again with the newest list, or forget it again`;
+    return { ...report, warning };
+  });
 }
 
 /** How a store is upgraded. */

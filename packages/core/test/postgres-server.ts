@@ -145,17 +145,63 @@ export async function startStandby(primary: PostgresServer): Promise<PostgresSer
   return server;
 }
 
+/** Lines of a configuration by which a server keeps what it writes in a folder, for restores to a point in time. */
+export function archiving(folder: string): readonly string[] {
+  return ["archive_mode = on", `archive_command = 'cp %p "${folder}/%f"'`, "max_wal_senders = 4"];
+}
+
+/** A copy of a server's files, from which it can be restored to any later point of what it keeps in an archive. */
+export async function takeBase(server: PostgresServer): Promise<string> {
+  const folder = ownFolder("cortex-pg-");
+  const from = ["-h", "127.0.0.1", "-p", String(server.port), "-U", USER];
+  const how = ["-D", join(folder, "data"), "-X", "none", "-c", "fast", "--no-sync"];
+  await promisify(execFile)(join(server.bin, "pg_basebackup"), [...from, ...how], {
+    ...unprivileged(),
+    cwd: folder,
+    env: { ...process.env, PGPASSWORD: PASSWORD },
+  });
+  return folder;
+}
+
+/** Starts a server from a copy and an archive, as of a point that was given a name. */
+export async function startAt(
+  base: string,
+  archive: string,
+  point: string,
+): Promise<PostgresServer> {
+  const bin = binFolder();
+  if (bin === undefined) throw new Error(whyNoPostgres());
+  const port = await freePort();
+  const data = join(base, "data");
+  const settings = [
+    `port = ${port}`,
+    `unix_socket_directories = '${base}'`,
+    "archive_mode = off",
+    `restore_command = 'cp "${archive}/%f" "%p"'`,
+    `recovery_target_name = '${point}'`,
+    "recovery_target_action = 'promote'",
+  ];
+  appendFileSync(join(data, "postgresql.auto.conf"), [...settings, ""].join("\n"));
+  const signal = join(data, "recovery.signal");
+  writeFileSync(signal, "");
+  const { uid, gid } = unprivileged();
+  if (uid !== undefined && gid !== undefined) chownSync(signal, uid, gid);
+  const server = new PostgresServer(bin, base, port);
+  await server.start();
+  return server;
+}
+
 /** A server that runs, or ran. */
 export class PostgresServer {
   readonly port: number;
   readonly folder: string;
   readonly url: string;
-  readonly #bin: string;
+  readonly bin: string;
   #child: ChildProcess | undefined;
   #said = "";
 
   constructor(bin: string, folder: string, port: number) {
-    this.#bin = bin;
+    this.bin = bin;
     this.folder = folder;
     this.port = port;
     this.url = this.address("postgres");
@@ -171,7 +217,7 @@ export class PostgresServer {
     const data = join(this.folder, "data");
     rmSync(join(data, "postmaster.pid"), { force: true });
     const how = { ...unprivileged(), cwd: this.folder };
-    const child = spawn(join(this.#bin, "postgres"), ["-D", data], how);
+    const child = spawn(join(this.bin, "postgres"), ["-D", data], how);
     this.#child = child;
     child.stderr.on("data", (text) => {
       this.#said = `${this.#said}${text}`.slice(-4000);
@@ -194,7 +240,7 @@ export class PostgresServer {
     const env = { ...process.env, PGPASSWORD: PASSWORD };
     const how = ["-AtX", "-v", "ON_ERROR_STOP=1", "-c", text];
     const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
-    return execFileSync(join(this.#bin, "psql"), [...where, ...how], {
+    return execFileSync(join(this.bin, "psql"), [...where, ...how], {
       env,
       encoding: "utf8",
       stdio,

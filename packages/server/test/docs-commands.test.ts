@@ -37,6 +37,7 @@ const NOT_TYPED: { readonly [words: string]: string } = {
   "npm run": "takes minutes; its small form is a test of its own",
   "export CORTEX_": "asks a model or an embedder of the reader's",
   "cortex relink": "asks a model of the reader's",
+  "--data postgres": "needs a database; postgres-restore.test.ts restores one to a point in time",
   "cortex copy ./memory postgres": "needs a database; what it does is tested where one is",
 };
 

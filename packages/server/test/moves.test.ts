@@ -187,6 +187,28 @@ describe("restore", () => {
     expect(await answer("clean", ["check"])).toMatchObject({ ok: true });
   });
 
+  test("of a disk that was set back: erase-again erases what the list names, and warns where it is old", async () => {
+    await place.json(["erasures", at("old.json")]);
+    await place.json(["backup", at("full.cortex")]);
+    await place.json(["note", "n", "later"]);
+    await place.json(["forget", "secret", "asked"]);
+    await place.json(["erasures", at("erasures.json")]);
+    await on("disk", ["restore", at("full.cortex")]);
+    const { root, seq } = await answer("disk", ["root"]);
+    const { exit, out, err } = await on("disk", ["erase-again", at("erasures.json")]);
+    expect([exit, err]).toEqual([0, `cortex: ${at("disk")}, actor default\n`]);
+    expect(out).toContain("erased again in 3 entries, 1 part erased again");
+    expect(await refusal("disk", ["get", "secret"])).toMatch(/^ERR_NOT_FOUND /);
+    expect(await answer("disk", ["root"])).toEqual({ root, seq });
+    expect(await answer("disk", ["check"])).toMatchObject({ ok: true });
+    expect(await refusal("nowhere", ["erase-again", at("erasures.json")])).toMatch(/^ERR_/);
+    await answer("disk", ["note", "n", "behind the list"]);
+    const late = await on("disk", ["erase-again", at("old.json")]);
+    expect(late.err).toMatch(
+      /^WARNING: the list of erasures ends at seq 2, before the store does/m,
+    );
+  });
+
   test("says that a word is neither a memory nor a backup", async () => {
     const lost = "; nor is full.cortex a backup file";
     expect(await refusal("data", ["restore", "full.cortex"])).toContain(lost);

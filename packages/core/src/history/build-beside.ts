@@ -64,6 +64,10 @@ export interface BuildParts {
   readonly kv: Kv;
   readonly sha256: Sha256;
   readonly onProgress?: (done: number, total: number) => void;
+  /** Sees every entry before it is folded; may give another in its place. */
+  readonly admit?: ReplayOptions["admit"];
+  /** Whether the building counts under the next epoch, because its history may go another way. */
+  readonly newEpoch?: boolean;
 }
 
 /** A store being built, and what was checked of it so far. */
@@ -166,9 +170,11 @@ function replayOptions(
   head: HeadRow,
   manifests: readonly Manifest[],
 ): ReplayOptions {
+  const { admit } = parts;
   return {
     sha256: parts.sha256,
-    epoch: head.epoch,
+    epoch: head.epoch + (parts.newEpoch === true ? 1 : 0),
+    ...(admit === undefined ? {} : { admit }),
     stops: manifests.map(({ size }) => size),
     onCommit: async (size) => {
       parts.onProgress?.(size, Math.max(size, head.size));

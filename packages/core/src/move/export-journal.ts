@@ -98,7 +98,8 @@ function firstOf(head: HeadRow, since: number | undefined): number {
   throw invalid("since", `a seq from 0 to ${head.size - 1}`, since);
 }
 
-async function genesisAt(snapshot: KvSnapshot): Promise<Pick<Genesis, "actor" | "storeId">> {
+/** Whose journal it is, and of which store. */
+export async function genesisAt(snapshot: KvSnapshot): Promise<Pick<Genesis, "actor" | "storeId">> {
   const [row] = await snapshot.getMany([journalKey(0)]);
   if (row === undefined) throw invalid("store", "a store with entries", "an empty one");
   const { actor, storeId } = decodeGenesis(row);

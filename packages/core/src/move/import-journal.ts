@@ -9,9 +9,7 @@
  * the sum over the file's bytes must be right. The store that is built becomes the store only after
  * all of that.
  *
- * Lists of erasures from elsewhere are applied on the way: a listed part is not folded and not kept.
- * A memory whose every part is gone that way has no rows, exactly as if the journal had reached us
- * after its forget; so a memory that starts with an erased part must not go on with one that is not.
+ * Lists of erasures from elsewhere are applied on the way (`erase-listed.ts`).
  */
 import type { Hasher, Sha256 } from "../codec/hash.js";
 import { compareBytes, equalBytes, toHex } from "../codec/keys.js";
@@ -23,7 +21,7 @@ import { decodeManifest, type Manifest, manifestKey, manifestRow } from "../hist
 import { type CheckedRow, replay } from "../history/replay.js";
 import { journalRootAt, readRoots } from "../history/trees.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
-import { encodeEntry, genesisOf, SUBJECT } from "../journal/entry.js";
+import { genesisOf } from "../journal/entry.js";
 import { type ErasureList, NO_ERASURES, unionErasures } from "../journal/erasure-list.js";
 import {
   decodeErased,
@@ -38,6 +36,7 @@ import {
 } from "../journal/export-format.js";
 import { keyString } from "../kv/keyspace.js";
 import { type Bytes, type Kv, type KvRow, MOVED_HEAD_BYTE } from "../kv/kv.js";
+import { eraseListed, type Gate, startGate } from "./erase-listed.js";
 
 /** What reading in needs. */
 export interface ImportParts {
@@ -265,7 +264,7 @@ async function fill(
     ...volumes.map(({ erased }) => erased),
     ...(options.erasures === undefined ? [] : [options.erasures]),
   ]);
-  const gate = { applied: 0, gone: new Set<string>() };
+  const gate = startGate();
   const { trusted } = options;
   const epoch = last.epoch + (options.newEpoch ? 1 : 0);
   for (const volume of volumes) {
@@ -302,14 +301,6 @@ function mergedManifests(volumes: readonly Volume[], size: number): readonly Man
   return [...byKey.values()].filter((manifest) => manifest.size <= size);
 }
 
-/** What admitting entries has to remember. */
-interface Gate {
-  /** Parts erased because a list from elsewhere names them. */
-  applied: number;
-  /** Memories of which a part is erased: all others must be as well. */
-  readonly gone: Set<string>;
-}
-
 /** Checks an entry against its file's list of erased parts, and erases what another list names. */
 function admitted(
   volume: Volume,
@@ -320,34 +311,14 @@ function admitted(
   const { entry } = checked;
   const { seq, parts: refs } = entry.header;
   if (seq === 0) checkGenesis(volume.header, checked);
-  let dropped = 0;
-  const left = entry.parts.map((part, at) => {
-    const ref = refs[at];
-    if (ref === undefined || ref.hash === null) return part;
+  for (const [at, part] of entry.parts.entries()) {
+    if ((refs[at]?.hash ?? null) === null) continue;
     const isListed = volume.erased.has(seq, at);
-    if (isListed !== (part === undefined)) {
-      const what = isListed ? "is listed as erased, but there" : "is missing, but not listed";
-      throw malformed(`part ${at} of entry ${seq} ${what}`, seq);
-    }
-    const isGone = isListed || everywhere.has(seq, at);
-    if (ref.subject[0] === SUBJECT.memory)
-      checkWhole(gate, keyString(ref.subject), isGone, checked);
-    if (isGone && part !== undefined) dropped += 1;
-    return isGone ? undefined : part;
-  });
-  if (dropped === 0) return checked;
-  gate.applied += dropped;
-  return { entry: { ...entry, parts: left }, row: encodeEntry({ ...entry, parts: left }) };
-}
-
-/** Refuses a list that names some parts of a memory and not the others. */
-function checkWhole(gate: Gate, subject: string, isGone: boolean, { entry }: CheckedRow): void {
-  if (isGone) gate.gone.add(subject);
-  // What stays of a forgotten memory is the record of its forget.
-  else if (gate.gone.has(subject) && entry.header.kind !== "forget") {
-    const { seq } = entry.header;
-    throw malformed(`entry ${seq} goes on with a memory whose earlier parts are erased`, seq);
+    if (isListed === (part === undefined)) continue;
+    const what = isListed ? "is listed as erased, but there" : "is missing, but not listed";
+    throw malformed(`part ${at} of entry ${seq} ${what}`, seq);
   }
+  return eraseListed(everywhere, gate, checked);
 }
 
 function checkGenesis(header: ExportHeader, { entry }: CheckedRow): void {

@@ -78,6 +78,7 @@ Store:
   import [FILE|-]: Build a new store from an export
   backup FILE|-: Make a consistent copy while others write
   erasures FILE|-: Write the list of what was forgotten, for restores
+  erase-again FILE: Erase again what a list names, in a store that was set back
   repair: Build a damaged store again, with what it lost from a backup or another copy
   upgrade: Bring a store that an older release wrote to this one's form
   follow URL: Keep a read-only replica of the store of a running server

@@ -41,6 +41,7 @@ export type PlaceFunction =
   | "importJournal"
   | "importForeign"
   | "restoreBackup"
+  | "eraseAgain"
   | "repair"
   | "upgrade"
   | "follow"

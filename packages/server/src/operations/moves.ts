@@ -4,6 +4,7 @@
  */
 import {
   CortexError,
+  eraseAgain,
   importJournal,
   repair,
   restoreBackup,
@@ -82,6 +83,8 @@ const fileOut = { field: "file", label: "FILE|-" } as const;
 
 /** What is told when writing a file is broken off. */
 const UNFINISHED = "The store is as it was, and no file was finished.";
+/** What is told when building a store anew is broken off. */
+const UNCHANGED = "The store is as it was; the same command starts anew.";
 /** What is told when building a store is broken off. */
 const NOT_BUILT = "No store was put in place; the same command starts anew.";
 
@@ -229,6 +232,33 @@ without it, what was forgotten since the backup comes back, and a warning says s
   http: { unavailable: ON_THE_MACHINE },
 });
 
+const eraseAgainOperation = defineOperation({
+  name: "eraseAgain",
+  verbs: [],
+  place: "eraseAgain",
+  kind: "write",
+  summary: "Erase again what a list names, in a store that was set back",
+  help: `For a database or a disk that was restored to an earlier point, which brings back what was forgotten after
+it. Give the newest list that erasures wrote, and do it before anybody writes: the list names places of the journal, and
+what is written after the point stands in the same places. The root stays the same; the store goes on under the next epoch.`,
+  example: "cortex erase-again erasures.json",
+  input: z.strictObject({
+    file: z.string().meta({ description: "the newest list of erasures", file: true }),
+  }),
+  output: restoredShape,
+  call: (_memory, { file }, { location, actor, onProgress }) =>
+    eraseAgain(location, file, { actor, onProgress }),
+  cli: {
+    command: "erase-again",
+    group: "store",
+    store: "closed",
+    broken: UNCHANGED,
+    arguments: [{ field: "file", label: "FILE" }],
+    human: showImported("erased again in"),
+  },
+  http: { unavailable: ON_THE_MACHINE },
+});
+
 const repairOperation = defineOperation({
   name: "repair",
   verbs: [],
@@ -298,6 +328,7 @@ export const MOVE_OPERATIONS = [
   backupOperation,
   erasuresOperation,
   restoreOperation,
+  eraseAgainOperation,
   repairOperation,
   upgradeOperation,
 ];
