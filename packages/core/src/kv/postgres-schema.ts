@@ -5,25 +5,37 @@
  */
 import type { Statement } from "./postgres-tables.js";
 
-/** The version of the tables below. */
-export const TABLES_VERSION = 1;
+/** A change of the tables from one version to the next. */
+export interface TableStep {
+  /** The version afterwards: one more than that of the step before. */
+  readonly to: number;
+  /**
+   * The oldest version whose processes may go on beside it. Below `to` where the step only adds: what it adds, their
+   * statements need not name. What nobody names any more is removed by a later step, whose `oldest` says so.
+   */
+  readonly oldest: number;
+  readonly statements: (partitions: number) => readonly string[];
+}
 
 /** The table of versions: made first, and locked by whoever makes or changes the others. */
 export const VERSION_TABLE = `
   CREATE TABLE IF NOT EXISTS cortex_schema (
     one int PRIMARY KEY, version int NOT NULL, partitions int NOT NULL)`;
 
-/** The one row of that table; version 0 until the others are made. */
+/**
+ * The first row of that table; version 0 until the others are made. A second one is there where processes of an older
+ * version may use them as well, and says which is the oldest.
+ */
 export const VERSION_ROW =
   "INSERT INTO cortex_schema (one, version, partitions) VALUES (1, 0, 0) ON CONFLICT (one) DO NOTHING";
 
-/** The version of the tables. */
+/** The version of the tables, and the oldest one whose processes may use them. */
 export const READ_VERSION: Statement = {
-  text: "SELECT version FROM cortex_schema WHERE one = 1",
-  columns: ["int"],
+  text: "SELECT max(version), min(version) FROM cortex_schema",
+  columns: ["int", "int"],
 };
 
-/** The same, waiting for whoever is changing them. */
+/** The version of the tables, waiting for whoever is changing them. */
 export const LOCK_VERSION: Statement = {
   text: "SELECT version FROM cortex_schema WHERE one = 1 FOR UPDATE",
   columns: ["int"],
@@ -41,8 +53,19 @@ export const IS_READ_ONLY: Statement = {
   columns: ["bool"],
 };
 
+/** What says that a step was made. */
+export function versionMoved({ to, oldest }: TableStep): readonly string[] {
+  return [
+    `UPDATE cortex_schema SET version = ${to} WHERE one = 1`,
+    "DELETE FROM cortex_schema WHERE one = 2",
+    ...(oldest === to
+      ? []
+      : [`INSERT INTO cortex_schema (one, version, partitions) VALUES (2, ${oldest}, 0)`]),
+  ];
+}
+
 /** Everything from nothing to version 1. */
-export function makeTables(partitions: number): readonly string[] {
+function makeTables(partitions: number): readonly string[] {
   const parts = Array.from(
     { length: partitions },
     (_, at) =>
@@ -70,6 +93,9 @@ export function makeTables(partitions: number): readonly string[] {
       PRIMARY KEY (actor, generation, key)
     ) PARTITION BY HASH (actor)`,
     ...parts,
-    `UPDATE cortex_schema SET version = ${TABLES_VERSION}, partitions = ${partitions}`,
+    `UPDATE cortex_schema SET partitions = ${partitions} WHERE one = 1`,
   ];
 }
+
+/** All steps, from nothing to what the statements of this release expect. */
+export const STEPS: readonly TableStep[] = [{ to: 1, oldest: 1, statements: makeTables }];

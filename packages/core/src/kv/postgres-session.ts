@@ -2,8 +2,8 @@
  * Connections to a Postgres server: one pool for each address and process, however many stores are
  * open on it, and messages of many statements in one round trip.
  *
- * Promises: the tables are there and of our version before anybody gets a connection; every
- * connection has its timeouts, set at the start or, behind a pooler that allows no settings there, in
+ * Promises: the tables are there and of a version that we may use before anybody gets a connection, and each new
+ * connection looks again; every connection has its timeouts, set at the start or, behind a pooler that allows no settings there, in
  * every transaction. A statement is sent by name only to a server whose connection we hold ourselves: a pooler, which may
  * hand us one that does not know it, is found out at the start. A failure is a `CortexError` that says what to do. Whether a failure may pass by
  * itself is told by `isPassing`; trying again is left to `postgres-backend.ts`.
@@ -14,26 +14,16 @@ import type { Pool, PoolClient, PoolConfig } from "pg";
 import { CortexError } from "../errors.js";
 import { checkCertificates, type PostgresAddress } from "./postgres-address.js";
 import { NumberTable } from "./postgres-numbers.js";
-import {
-  HAS_VERSION,
-  IS_READ_ONLY,
-  LOCK_VERSION,
-  makeTables,
-  READ_VERSION,
-  TABLES_VERSION,
-  VERSION_ROW,
-  VERSION_TABLE,
-} from "./postgres-schema.js";
 import { Seats } from "./postgres-seats.js";
 import {
   BACKEND,
   BEGIN_WRITE,
   COMMIT,
   CONNECTION_SETTINGS,
-  ROLLBACK,
   type Statement,
   setLocal,
 } from "./postgres-tables.js";
+import { prepareTables, requireUsable } from "./postgres-versions.js";
 import {
   type Answer,
   codeOf,
@@ -41,13 +31,12 @@ import {
   isUnsupportedSetting,
   Message,
   postgresError,
-  readOnlyServer,
 } from "./postgres-wire.js";
 
 /** Milliseconds a server may take: for a connection, a statement, a lock, between two statements. */
 const TIMEOUTS = { connect: 10_000, statement: 60_000, lock: 20_000, idle: 60_000 } as const;
-/** How long the making of tables may wait for another process that is at it. */
-const MIGRATION_LOCK_MS = 120_000;
+/** How long a connection is used before it makes room for a new one, which looks at the version of the tables. */
+const LIFETIME_SECONDS = 300;
 /** How much longer than the server this side waits before it gives a connection up. */
 const SILENCE_MS = TIMEOUTS.statement + 15_000;
 /** How long a transaction that only read stays open where no further message comes to end it. */
@@ -154,6 +143,9 @@ export class PostgresPool {
   #ended = false;
   #ending: NodeJS.Timeout | undefined;
   #prepared: Promise<void> | undefined;
+  #isPrepared = false;
+  /** Connections that have seen tables of a version that may be used. */
+  #looked = new WeakSet<PoolClient>();
   /** Behind a pooler settings go with each transaction. */
   #localSettings = false;
   /** Whether connections took the settings that they are told once. */
@@ -185,6 +177,7 @@ export class PostgresPool {
       max: address.connections,
       connectionTimeoutMillis: TIMEOUTS.connect,
       idleTimeoutMillis: 30_000,
+      maxLifetimeSeconds: LIFETIME_SECONDS,
       allowExitOnIdle: true,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
@@ -281,7 +274,7 @@ export class PostgresPool {
     const leaveSeat = await this.#seats.take();
     try {
       const client = await this.#connect();
-      return new PgSession(client, leaveSeat, {
+      const session = new PgSession(client, leaveSeat, {
         tally: this.tally,
         names: this.#namesOf(client),
         unended: this.#unended,
@@ -289,9 +282,24 @@ export class PostgresPool {
           this.#prepares = false;
         },
       });
+      if (!this.#looked.has(client)) await this.#look(client, session);
+      return session;
     } catch (error) {
       leaveSeat();
       throw error;
+    }
+  }
+
+  /** A newer release may have changed the tables since; then every other connection has to look again as well. */
+  async #look(client: PoolClient, session: PgSession): Promise<void> {
+    try {
+      // Whoever prepares looks himself.
+      if (this.#isPrepared) await requireUsable(this.address, (version) => session.look(version));
+      this.#looked.add(client);
+    } catch (error) {
+      this.#looked = new WeakSet();
+      session.release();
+      throw postgresError(error, this.address);
     }
   }
 
@@ -358,61 +366,14 @@ export class PostgresPool {
   async #prepare(create: boolean): Promise<void> {
     const session = await this.acquire();
     try {
-      const [found] = await session.run([HAS_VERSION]);
-      const [version] = numberAt(found) > 0 ? await session.run([READ_VERSION]) : [];
-      if (isCurrent(numberAt(version), this.address)) return;
-      const [readOnly] = await session.run([IS_READ_ONLY]);
-      if (readOnly?.[0]?.[0] === true) throw readOnlyServer(this.address);
-      if (!create) throw noTables(this.address);
-      await this.#migrate(session);
+      const opening = this.opening.bind(this);
+      await prepareTables(session, { address: this.address, create, opening });
+      this.#isPrepared = true;
     } finally {
       session.release();
     }
   }
-
-  /** Makes the tables: one process does it, others wait at the row of the version. */
-  async #migrate(session: Session): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await session.run([{ text: VERSION_TABLE }, { text: VERSION_ROW }]);
-        break;
-      } catch (error) {
-        // Two that create one table at once: the second is told so, and finds it there.
-        if (attempt >= 5 || !CREATED_ALREADY.includes(codeOf(error))) throw error;
-      }
-    }
-    const patience = setLocal("lock_timeout", `${MIGRATION_LOCK_MS}`);
-    try {
-      const begun = await session.run([...this.opening(BEGIN_WRITE, [patience]), LOCK_VERSION]);
-      if (!isCurrent(numberAt(begun.at(-1)), this.address)) {
-        await session.run(makeTables(this.address.partitions).map((text) => ({ text })));
-      }
-      await session.run([COMMIT]);
-    } catch (error) {
-      await session.run([ROLLBACK]).catch(() => {});
-      throw error;
-    }
-  }
 }
-
-function numberAt(answer: Answer | undefined): number {
-  return Number(answer?.[0]?.[0] ?? 0);
-}
-
-function isCurrent(version: number, address: PostgresAddress): boolean {
-  if (version <= TABLES_VERSION) return version === TABLES_VERSION;
-  throw new CortexError(
-    "ERR_FORMAT_NEWER",
-    `${address.shown}: the tables are of version ${version}, this release knows ${TABLES_VERSION}; use a newer release`,
-  );
-}
-
-function noTables(address: PostgresAddress): CortexError {
-  return new CortexError("ERR_FORMAT_UNKNOWN", `${address.shown} holds no Cortex store`);
-}
-
-/** That a table is there, as the server says it: its name, its row in the catalogue, or its row type. */
-const CREATED_ALREADY: readonly string[] = ["42P07", "23505", "42710"];
 
 /** The driver, which is loaded by those alone who have a database. */
 export async function loadPg(): Promise<Pick<typeof import("pg"), "Client" | "Pool">> {
@@ -467,10 +428,20 @@ class PgSession implements Session {
     for (const message of this.#sent.slice(1)) message.handleError(error);
   };
 
-  async run(statements: readonly Statement[]): Promise<Answer[]> {
-    if (this.#failure !== undefined) throw this.#failure;
+  run(statements: readonly Statement[]): Promise<Answer[]> {
     // What goes behind another message is not waited for by itself.
-    if (this.#sent.length === 0) this.#with.tally.messages += 1;
+    if (this.#sent.length === 0 && this.#failure === undefined) this.#with.tally.messages += 1;
+    return this.#exchange(statements);
+  }
+
+  /** Asks something before anybody has the connection: that is no call's round trip. */
+  async look(statement: Statement): Promise<Answer> {
+    const [answer = []] = await this.#exchange([statement]);
+    return answer;
+  }
+
+  async #exchange(statements: readonly Statement[]): Promise<Answer[]> {
+    if (this.#failure !== undefined) throw this.#failure;
     const before = this.#with.unended.take(this.#client) ? [COMMIT] : [];
     let silence: NodeJS.Timeout | undefined;
     try {
