@@ -172,6 +172,27 @@ test("the password is shown nowhere, and the metrics tell of the database", asyn
   }
 });
 
+test("stats says whose counts it shows, leaves out what a short command has none of, and points to the servers", async () => {
+  const place = makePlace();
+  try {
+    await ask(0, "write", { type: "note", text: "for the counts" });
+    // In a process of its own: this one has commits of other tests.
+    const told = (await run(place, `cortex stats --data '${database.url}'`)).replaceAll(
+      /\s+/g,
+      " ",
+    );
+    expect(told).toMatch(/the process that answers: \d of 10 connections in use;/);
+    expect(told).toMatch(/the database: \d+ lock waits?;/);
+    expect(told).toContain("servers tell their own counts at /metrics");
+    expect(told).not.toMatch(/commits?,|lost race/);
+    // A server has some, and they are its own.
+    const there = await place.bare(["stats", "--data", server(0).url]);
+    expect(there.out.replaceAll(/\s+/g, " ")).toMatch(/the process that answers: \d+ commits?, /);
+  } finally {
+    place.remove();
+  }
+});
+
 test("no command shows a password, whatever becomes of it", async () => {
   const place = makePlace();
   // A fake each: they differ in where the password stands, and whether the address can be read at all.

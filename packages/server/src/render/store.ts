@@ -57,16 +57,20 @@ function showText(text: z.output<typeof statsShape>["text"], ink: Ink): string {
   return `${held}${waiting}${failed}`;
 }
 
+/** Counts are those of the process that answers: a command of its own has done next to nothing yet. */
 function showDatabase(database: NonNullable<z.output<typeof statsShape>["database"]>): string {
   const { commits, commitMs, lostRaces, busy, most, lockWaits, lagSeconds } = database;
-  const said = [
-    `${counted(commits, "commit")}, ${commitMs.toFixed(1)} ms each`,
-    counted(lostRaces, "lost race"),
+  const own = [
+    ...(commits === 0 ? [] : [`${counted(commits, "commit")}, ${commitMs.toFixed(1)} ms each`]),
+    ...(lostRaces === 0 ? [] : [counted(lostRaces, "lost race")]),
     `${busy} of ${counted(most, "connection")} in use`,
+  ];
+  const server = [
     ...(lockWaits === undefined ? [] : [counted(lockWaits, "lock wait")]),
     ...(lagSeconds === undefined ? [] : [`standby ${lagSeconds.toFixed(1)} s behind`]),
   ];
-  return said.join(", ");
+  const told = server.length === 0 ? "" : `; the database: ${server.join(", ")}`;
+  return `the process that answers: ${own.join(", ")}${told}; servers tell their own counts at /metrics`;
 }
 
 function behind(lag: number): string {
