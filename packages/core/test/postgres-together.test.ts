@@ -235,4 +235,36 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("writers", () =
     await waiting;
     expect((await ada.list({})).memories).toHaveLength(2);
   });
+
+  test("wait for a lock as long as the address says, are told so, and have written nothing", async () => {
+    const location = hubIn(server.url);
+    const memory = kept(await open(`${location}&lock=1`, { actor: "ada" }));
+    const patient = kept(await open(location, { actor: "ada" }));
+    const { seq } = await memory.write({ type: "note", text: "first" });
+    const holder = new pg.Client({ connectionString: server.url });
+    await holder.connect();
+    endings.push(() => holder.end());
+    const name = `${new URL(location).searchParams.get("hub")}/ada`;
+    await holder.query("BEGIN");
+    await holder.query("SELECT 1 FROM cortex_heads WHERE actor = $1 FOR UPDATE", [name]);
+    const waits = patient.write({ type: "note", text: "from who waits longer" });
+    const told = { code: "ERR_CONTENDED", message: expect.stringContaining("kept its lock") };
+    const many = Array.from({ length: 300 }, (_, at) => ({
+      write: { type: "fact" as const, text: `fact ${at}` },
+    }));
+    await Promise.all([
+      expect(memory.write({ type: "note", text: "refused" })).rejects.toMatchObject(told),
+      expect(memory.batch(many)).rejects.toMatchObject(told),
+    ]);
+    expect(await memory.root()).toMatchObject({ seq });
+    await holder.query("COMMIT");
+    await waits;
+    await memory.write({ type: "note", text: "goes on" });
+    expect((await memory.list({ order: "oldest" })).memories.map(({ text }) => text)).toEqual([
+      "first",
+      "from who waits longer",
+      "goes on",
+    ]);
+    expect(await memory.check()).toMatchObject({ ok: true });
+  });
 });

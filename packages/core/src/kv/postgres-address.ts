@@ -21,6 +21,8 @@ export interface PostgresAddress {
   readonly partitions: number;
   /** How long a call goes on trying to reach a server that went away. */
   readonly retryMs: number;
+  /** How long a statement waits for a lock of somebody else. */
+  readonly lockMs: number;
   /** Whether connections keep statements by name, so that the server need not read them each time. */
   readonly prepares: boolean;
 }
@@ -28,6 +30,7 @@ export interface PostgresAddress {
 const CONNECTIONS = 10;
 const PARTITIONS = 16;
 const RETRY_SECONDS = 15;
+const LOCK_SECONDS = 20;
 /** What `pg` knows; it would take any other word for the strictest of them. */
 const TLS_MODES = [
   "disable",
@@ -62,12 +65,14 @@ export function readAddress(location: string): PostgresAddress {
   const connections = wholeNumber(url, "pool", CONNECTIONS, 2, 1000);
   const partitions = wholeNumber(url, "partitions", PARTITIONS, 1, 1024);
   const retryMs = wholeNumber(url, "retry", RETRY_SECONDS, 0, 3600) * 1000;
+  const lockMs = wholeNumber(url, "lock", LOCK_SECONDS, 1, 3600) * 1000;
   const prepares = yesOrNo(url, "prepare");
   checkTlsMode(url.searchParams.get("sslmode"));
   const shown = new URL(url);
   shown.password = "";
   shown.searchParams.delete("password");
-  return { url: url.href, shown: shown.href, hub, connections, partitions, retryMs, prepares };
+  const times = { retryMs, lockMs };
+  return { url: url.href, shown: shown.href, hub, connections, partitions, ...times, prepares };
 }
 
 /** Refuses an address whose certificates cannot be read, before `pg` stumbles over them. */

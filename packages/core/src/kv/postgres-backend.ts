@@ -38,8 +38,9 @@ import {
 } from "./kv.js";
 import { readAddress } from "./postgres-address.js";
 import { BegunCommit } from "./postgres-begun.js";
+import { Patience } from "./postgres-patience.js";
 import { joinPool, type PostgresPool } from "./postgres-session.js";
-import { nameOf, Patience, PostgresSnapshot } from "./postgres-snapshot.js";
+import { nameOf, PostgresSnapshot } from "./postgres-snapshot.js";
 import * as sql from "./postgres-tables.js";
 import { type Answer, isDuplicate, isPassing, isRefusedRace } from "./postgres-wire.js";
 

@@ -33,8 +33,8 @@ import {
   postgresError,
 } from "./postgres-wire.js";
 
-/** Milliseconds a server may take: for a connection, a statement, a lock, between two statements. */
-const TIMEOUTS = { connect: 10_000, statement: 60_000, lock: 20_000, idle: 60_000 } as const;
+/** Milliseconds a server may take: for a connection, a statement, between two statements. */
+const TIMEOUTS = { connect: 10_000, statement: 60_000, idle: 60_000 } as const;
 /** How long a connection is used before it makes room for a new one, which looks at the version of the tables. */
 const LIFETIME_SECONDS = 300;
 /** How much longer than the server this side waits before it gives a connection up. */
@@ -101,9 +101,10 @@ export function postgresCounts(): readonly PostgresCounts[] {
 
 const pools = new Map<string, Promise<PostgresPool>>();
 
-/** The pool of an address, shared by all who ask; each gives it back with `leave`. */
+/** The pool of an address, shared by all who ask with the same settings; each gives it back with `leave`. */
 export async function joinPool(address: PostgresAddress, create: boolean): Promise<PostgresPool> {
-  const name = `${address.connections} ${address.url}`;
+  const { url, connections, retryMs, lockMs, prepares } = address;
+  const name = JSON.stringify([url, connections, retryMs, lockMs, prepares]);
   const found = pools.get(name);
   const joined = found ?? PostgresPool.start(address, () => pools.delete(name));
   if (found === undefined) {
@@ -185,7 +186,7 @@ export class PostgresPool {
     };
     const settings = {
       statement_timeout: TIMEOUTS.statement,
-      lock_timeout: TIMEOUTS.lock,
+      lock_timeout: address.lockMs,
       idle_in_transaction_session_timeout: TIMEOUTS.idle,
     };
     const pool = new PostgresPool(address, new Pool({ ...usual, ...settings }), forget);
@@ -324,7 +325,7 @@ export class PostgresPool {
     return [
       begin,
       setLocal("statement_timeout", `${TIMEOUTS.statement}`),
-      setLocal("lock_timeout", `${TIMEOUTS.lock}`),
+      setLocal("lock_timeout", `${this.address.lockMs}`),
       setLocal("idle_in_transaction_session_timeout", `${TIMEOUTS.idle}`),
       ...more,
     ];

@@ -9,7 +9,6 @@
  * replaced, and the read goes on if the head row says that nothing was changed since the first one; if something was, the
  * snapshot is lost with its connection, because no other one could see the same state.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { CortexError } from "../errors.js";
 import {
   assertRange,
@@ -26,34 +25,13 @@ import {
   showFound,
   stateGone,
 } from "./kv.js";
+import { Patience } from "./postgres-patience.js";
 import type { PostgresPool, Session } from "./postgres-session.js";
 import * as sql from "./postgres-tables.js";
 import { type Answer, isLostName, isPassing, postgresError } from "./postgres-wire.js";
 
-/** First and longest pause between two tries to reach the server. */
-const PAUSE_MS = { first: 20, most: 1000 } as const;
 const LIMIT_MAX = 0x7fff_ffff;
 const EMPTY = new Uint8Array(0);
-
-/** How long one goes on trying: pauses grow, and differ from one process to the next. */
-export class Patience {
-  readonly #untilMs: number;
-  #pauseMs: number = PAUSE_MS.first;
-
-  constructor(ms: number) {
-    this.#untilMs = performance.now() + ms;
-  }
-
-  /** Waits a moment, or throws when there was time enough. */
-  async pause(error: unknown, addition?: string): Promise<void> {
-    if (performance.now() >= this.#untilMs) {
-      if (!(error instanceof CortexError) || addition === undefined) throw error;
-      throw new CortexError(error.code, `${error.message}; ${addition}`, {}, error);
-    }
-    await sleep(this.#pauseMs * (0.5 + Math.random()));
-    this.#pauseMs = Math.min(PAUSE_MS.most, 2 * this.#pauseMs);
-  }
-}
 
 /** What one message reads. */
 interface Wanted {
