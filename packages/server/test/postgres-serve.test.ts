@@ -3,7 +3,7 @@
  * the others have, writers on one actor lose nothing, and followers of one see the writes of another.
  */
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -148,9 +148,12 @@ test("the password is shown nowhere, and the metrics tell of the database", asyn
   const metrics = await (await fetch(`${server(0).url}/metrics`)).text();
   for (const family of [
     "commits_total [1-9]",
-    "commit_milliseconds_total [1-9]",
+    "commit_duration_seconds_sum [0-9]",
+    'commit_duration_seconds_bucket{le="0.005"} [0-9]',
+    'commit_duration_seconds_bucket{le="\\+Inf"} [1-9]',
     "lost_races_total [0-9]",
-    "lock_waits_total [0-9]",
+    "rebuild_waits_total [0-9]",
+    "lock_timeouts_total [0-9]",
     "server_lock_waits [0-9]",
     "connections_busy [0-9]",
     "connections_most 10",
@@ -272,15 +275,15 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("what is watche
   const row = Uint8Array.of(1);
 
   test("commits and the time that they take", async () => {
-    const [commits, ms, trips] = await Promise.all(
-      ["commits_total", "commit_milliseconds_total", "round_trips_total"].map(metric),
+    const [commits, seconds, trips] = await Promise.all(
+      ["commits_total", "commit_duration_seconds_sum", "round_trips_total"].map(metric),
     );
     // The metrics are those of every pool of the process, and there are others here.
     const before = await told();
     await watched.post("/v1/write", { type: "note", text: "second" });
     // At the least: jobs commit as well.
     expect(await metric("commits_total")).toBeGreaterThan(commits ?? 0);
-    expect(await metric("commit_milliseconds_total")).toBeGreaterThan(ms ?? 0);
+    expect(await metric("commit_duration_seconds_sum")).toBeGreaterThan(seconds ?? 0);
     expect(await metric("round_trips_total")).toBeGreaterThan(trips ?? 0);
     const database = await told();
     expect(database.commits).toBeGreaterThan(before.commits ?? 0);
@@ -300,7 +303,7 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("what is watche
     const generation = await kv.nextGeneration();
     await generation.hold?.();
     const waiting = kv.commit({ ...change, expectHead: row });
-    await expect.poll(() => metric("lock_waits_total")).toBeGreaterThan(0);
+    await expect.poll(() => metric("rebuild_waits_total")).toBeGreaterThan(0);
     await expect.poll(async () => (await told()).heldWaits).toBeGreaterThan(0);
     await generation.abandon();
     expect(await waiting).toEqual({ ok: true });
@@ -321,6 +324,45 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("what is watche
     await holder.end();
     expect((await writing).status).toBe(200);
     await expect.poll(() => metric("server_lock_waits")).toBe(0);
+  });
+
+  test("who waits in another database of the server is not counted", async () => {
+    primary.psql("CREATE DATABASE other");
+    const [holder, waiter] = [0, 1].map(
+      () => new pg.Client({ connectionString: primary.address("other") }),
+    );
+    await holder?.connect();
+    await waiter?.connect();
+    await holder?.query("CREATE TABLE rows AS SELECT 1 AS one");
+    await holder?.query("BEGIN");
+    await holder?.query("SELECT 1 FROM rows FOR UPDATE");
+    const waiting = waiter?.query("UPDATE rows SET one = 2");
+    const locks = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    await expect.poll(() => primary.psql(locks)).toBe("1");
+    expect(await metric("server_lock_waits")).toBe(0);
+    await holder?.query("COMMIT");
+    await waiting;
+    await holder?.end();
+    await waiter?.end();
+  });
+
+  test("commits are counted by how long they took, each once, and every family is on the page", async () => {
+    await watched.post("/v1/write", { type: "note", text: "counted" });
+    const { text } = await watched.get("/metrics");
+    const found = text.matchAll(
+      /^cortex_postgres_commit_duration_seconds_bucket{le="(.*)"} (.*)$/gm,
+    );
+    const buckets = [...found].map(([, bound, count]) => [Number(bound), Number(count)] as const);
+    expect(buckets).toHaveLength(15);
+    const counts = buckets.map(([, count]) => count);
+    expect(counts).toEqual([...counts].sort((a, b) => a - b));
+    expect(counts.at(-1)).toBe(await metric("commit_duration_seconds_count"));
+    const page = readFileSync(new URL("../../../docs/postgres.md", import.meta.url), "utf8");
+    const named = [...text.matchAll(/^# TYPE (cortex_postgres_\S+)/gm)].map(
+      ([, name = ""]) => name,
+    );
+    expect(named.length).toBeGreaterThan(12);
+    expect(named.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 
   test("calls that wait for a connection", async () => {

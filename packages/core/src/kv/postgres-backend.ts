@@ -42,7 +42,13 @@ import { Patience } from "./postgres-patience.js";
 import { joinPool, type PostgresPool } from "./postgres-session.js";
 import { nameOf, PostgresSnapshot } from "./postgres-snapshot.js";
 import * as sql from "./postgres-tables.js";
-import { type Answer, isDuplicate, isPassing, isRefusedRace } from "./postgres-wire.js";
+import {
+  type Answer,
+  isContended,
+  isDuplicate,
+  isPassing,
+  isRefusedRace,
+} from "./postgres-wire.js";
 
 /** How to open a store. */
 export interface PostgresKvOptions {
@@ -90,7 +96,7 @@ export async function removePostgresStore(location: string, actor: string): Prom
 }
 
 export { type ForeignDatabase, openForeignDatabase } from "./postgres-foreign.js";
-export { type PostgresCounts, postgresCounts } from "./postgres-session.js";
+export { COMMIT_BOUNDS_MS, type PostgresCounts, postgresCounts } from "./postgres-session.js";
 
 /** What became of a try to change something. */
 interface Told {
@@ -316,6 +322,7 @@ class PostgresKv implements Kv {
         told = isWhole ? await this.#toldFirst(claim, answers[0]) : toldBy(answers.at(-1));
       } catch (error) {
         if (isRefusedRace(error)) continue;
+        if (isContended(error)) tally.lockTimeouts += 1;
         if (!isPassing(error)) throw error;
         tally.retries += 1;
         await patience.pause(error);
@@ -325,8 +332,7 @@ class PostgresKv implements Kv {
       }
       if (told !== undefined) this.#seen = { generation: told.generation, fence: told.fence };
       if (told?.isDone === true) {
-        tally.commits += 1;
-        tally.commitMs += performance.now() - startedMs;
+        this.#pool.tellCommit(performance.now() - startedMs);
         return told;
       }
       if (told === undefined) {

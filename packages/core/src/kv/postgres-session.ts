@@ -71,14 +71,23 @@ export interface PostgresCounts {
   /** Commits that were made, and how long they took together. */
   readonly commits: number;
   readonly commitMs: number;
+  /** How many of them took how long: see `COMMIT_BOUNDS_MS`. */
+  readonly commitCounts: readonly number[];
   /** Commits on top of a head that others had replaced. */
   readonly lostRaces: number;
-  /** Commits that waited for a construction about to take over. */
+  /** Times that a commit waited for a construction about to take over. */
   readonly heldWaits: number;
+  /** Writes that gave up waiting for a lock. */
+  readonly lockTimeouts: number;
   /** Tries after a broken connection, and commits whose outcome had to be looked up. */
   readonly retries: number;
   readonly lookedUp: number;
 }
+
+/** Upper bounds of the times by which commits are counted; behind them one more number, of those above all. */
+export const COMMIT_BOUNDS_MS = [
+  0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 10_000, 60_000,
+] as const;
 
 /** What is added up. */
 type Tally = {
@@ -88,6 +97,7 @@ type Tally = {
     | "commitMs"
     | "lostRaces"
     | "heldWaits"
+    | "lockTimeouts"
     | "retries"
     | "lookedUp"]: number;
 };
@@ -132,9 +142,11 @@ export class PostgresPool {
     commitMs: 0,
     lostRaces: 0,
     heldWaits: 0,
+    lockTimeouts: 0,
     retries: 0,
     lookedUp: 0,
   };
+  readonly #commitCounts = [...COMMIT_BOUNDS_MS, Number.POSITIVE_INFINITY].map(() => 0);
   /** What the stores of this pool remember of what they read. */
   readonly shared = new NumberTable();
   readonly #pool: Pool;
@@ -253,6 +265,15 @@ export class PostgresPool {
     await this.#pool.end();
   }
 
+  /** Counts a commit that was made. */
+  tellCommit(ms: number): void {
+    this.tally.commits += 1;
+    this.tally.commitMs += ms;
+    const found = COMMIT_BOUNDS_MS.findIndex((bound) => ms <= bound);
+    const at = found < 0 ? COMMIT_BOUNDS_MS.length : found;
+    this.#commitCounts[at] = (this.#commitCounts[at] ?? 0) + 1;
+  }
+
   counts(): PostgresCounts {
     const { totalCount, idleCount } = this.#pool;
     return {
@@ -262,6 +283,7 @@ export class PostgresPool {
       waiting: this.#seats.waiting,
       most: this.address.connections,
       ...this.tally,
+      commitCounts: [...this.#commitCounts],
     };
   }
 

@@ -536,9 +536,13 @@ export function readHeads(from: string, to: string, actors?: readonly string[]):
   };
 }
 
-/** How many wait for a lock now, and how far the last standby is behind, in seconds. */
+/**
+ * How many of this database wait for a lock now, and how far the last standby is behind, in seconds. Who waits for a row
+ * waits for a transaction, which is no database's: the connection says whose.
+ */
 export const READ_STATE: Statement = {
-  text: `SELECT (SELECT count(*) FROM pg_locks WHERE NOT granted),
+  text: `SELECT (SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
+      WHERE NOT l.granted AND a.datname = current_database()),
     (SELECT max(extract(epoch FROM replay_lag)) FROM pg_stat_replication)`,
   columns: ["int", "text"],
 };

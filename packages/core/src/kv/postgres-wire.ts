@@ -265,6 +265,11 @@ export function isDuplicate(error: unknown): boolean {
   return codeOf(error instanceof CortexError ? error.cause : error) === "23505";
 }
 
+/** Whether somebody else kept a lock for longer than was waited for. */
+export function isContended(error: unknown): boolean {
+  return codeOf(error instanceof CortexError ? error.cause : error) === "55P03";
+}
+
 /** Whether the server undid a transaction that would have gone through alone. */
 export function isRefusedRace(error: unknown): boolean {
   const cause = error instanceof CortexError ? error.cause : error;

@@ -12,7 +12,11 @@
 
 import { randomBytes } from "node:crypto";
 import type { ReadPlan } from "@cortex-memory/core/contract";
-import { type PostgresCounts, postgresCounts } from "@cortex-memory/core/postgres";
+import {
+  COMMIT_BOUNDS_MS,
+  type PostgresCounts,
+  postgresCounts,
+} from "@cortex-memory/core/postgres";
 
 /** Upper bounds of the buckets of durations, in seconds. */
 const BOUNDS_SECONDS = [
@@ -72,7 +76,14 @@ export function makeMetrics(): Metrics {
           "cortex_http_request_duration_seconds",
           "histogram",
           "Time from the request's head to its answer's.",
-          [...durations].flatMap(([operation, one]) => histogramLines(operation, one)),
+          [...durations].flatMap(([operation, one]) =>
+            histogramLines(
+              "cortex_http_request_duration_seconds",
+              `operation="${operation}"`,
+              BOUNDS_SECONDS,
+              one,
+            ),
+          ),
         ),
         ...gauge("cortex_http_requests_in_flight", "Requests being answered.", gauges.inFlight),
         ...gauge("cortex_stores_open", "Stores open now.", gauges.openStores),
@@ -93,20 +104,25 @@ function observe(histogram: Histogram, seconds: number): void {
   if (at >= 0) histogram.counts[at] = (histogram.counts[at] ?? 0) + 1;
 }
 
-/** The buckets are cumulative in the text, though not in memory. */
-function histogramLines(operation: string, { counts, sumSeconds, count }: Histogram): string[] {
-  const name = "cortex_http_request_duration_seconds";
-  const label = `operation="${operation}"`;
+/** The buckets are cumulative in the text, though not in memory. `label` is empty where there is none. */
+function histogramLines(
+  name: string,
+  label: string,
+  bounds: readonly number[],
+  { counts, sumSeconds, count }: Readonly<Histogram>,
+): string[] {
+  const labels = label === "" ? "" : `{${label}}`;
+  const more = label === "" ? "" : `${label},`;
   let sum = 0;
-  const buckets = BOUNDS_SECONDS.map((bound, at) => {
+  const buckets = bounds.map((bound, at) => {
     sum += counts[at] ?? 0;
-    return `${name}_bucket{${label},le="${bound}"} ${sum}`;
+    return `${name}_bucket{${more}le="${bound}"} ${sum}`;
   });
   return [
     ...buckets,
-    `${name}_bucket{${label},le="+Inf"} ${count}`,
-    `${name}_sum{${label}} ${sumSeconds}`,
-    `${name}_count{${label}} ${count}`,
+    `${name}_bucket{${more}le="+Inf"} ${count}`,
+    `${name}_sum${labels} ${sumSeconds}`,
+    `${name}_count${labels} ${count}`,
   ];
 }
 
@@ -118,30 +134,46 @@ const DATABASE_FAMILIES = {
   most: ["connections_most", "gauge", "Connections there may be."],
   messages: ["round_trips_total", "counter", "Round trips that somebody waited for."],
   commits: ["commits_total", "counter", "Commits made."],
-  commitMs: ["commit_milliseconds_total", "counter", "Time that commits took together."],
   lostRaces: ["lost_races_total", "counter", "Commits that another writer was faster than."],
-  heldWaits: ["lock_waits_total", "counter", "Commits that waited for a store being rebuilt."],
+  heldWaits: ["rebuild_waits_total", "counter", "Waits of commits for a store being rebuilt."],
+  lockTimeouts: ["lock_timeouts_total", "counter", "Writes that gave up waiting for a lock."],
   retries: ["retries_total", "counter", "Commits tried again after a broken connection."],
   lookedUp: ["outcomes_looked_up_total", "counter", "Commits whose outcome had to be looked up."],
 } as const satisfies {
-  readonly [name in Exclude<keyof PostgresCounts, "address">]: readonly [string, string, string];
+  readonly [name in DatabaseCount]: readonly [string, string, string];
 };
+
+/** What is counted by one number. */
+type DatabaseCount = Exclude<keyof PostgresCounts, "address" | "commitMs" | "commitCounts">;
 
 /** The lines about databases; none where no store is in one. */
 function databaseLines(all: readonly PostgresCounts[]): string[] {
   if (all.length === 0) return [];
-  return Object.entries(DATABASE_FAMILIES).flatMap(([member, [suffix, type, help]]) => {
+  const single = Object.entries(DATABASE_FAMILIES).flatMap(([member, [suffix, type, help]]) => {
     const name = `cortex_postgres_${suffix}`;
-    const count = all.reduce(
-      (sum, one) => sum + one[member as Exclude<keyof PostgresCounts, "address">],
-      0,
-    );
+    const count = all.reduce((sum, one) => sum + one[member as DatabaseCount], 0);
     return family(name, type, help, [`${name} ${count}`]);
   });
+  return [...single, ...commitLines(all)];
+}
+
+/** How long commits took, over all databases. */
+function commitLines(all: readonly PostgresCounts[]): string[] {
+  const name = "cortex_postgres_commit_duration_seconds";
+  const times = {
+    counts: COMMIT_BOUNDS_MS.map((_, at) =>
+      all.reduce((sum, { commitCounts }) => sum + (commitCounts[at] ?? 0), 0),
+    ),
+    sumSeconds: all.reduce((sum, { commitMs }) => sum + commitMs, 0) / 1000,
+    count: all.reduce((sum, { commits }) => sum + commits, 0),
+  };
+  const bounds = COMMIT_BOUNDS_MS.map((ms) => ms / 1000);
+  const lines = histogramLines(name, "", bounds, times);
+  return family(name, "histogram", "Time of a commit, from asking for it to its answer.", lines);
 }
 
 function serverLines({ lockWaits, lagSeconds }: Gauges): string[] {
-  const waits = "Locks that somebody waits for on the server.";
+  const waits = "Connections of the database that wait for a lock.";
   const lag = "How far the last standby is behind.";
   return [
     ...(lockWaits === undefined
