@@ -19,8 +19,57 @@ function queryMessage(text: string): Buffer {
 /** What every answer of the server ends with, the state of the transaction aside. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
 
+const SYNC = 0x53;
+const QUERY = 0x51;
+const PARSE = 0x50;
+const BIND = 0x42;
+
+/**
+ * What a client says to the server, message by message: the texts of the statements of each. A message ends where its
+ * client waits for an answer. A statement that was named is known by its name afterwards.
+ */
+class MessageReader {
+  readonly #tell: (texts: readonly string[]) => void;
+  readonly #names = new Map<string, string>();
+  #bytes: Buffer = Buffer.alloc(0);
+  #texts: string[] = [];
+  #isStarted = false;
+
+  constructor(tell: (texts: readonly string[]) => void) {
+    this.#tell = tell;
+  }
+
+  read(piece: Buffer): void {
+    this.#bytes = Buffer.concat([this.#bytes, piece]);
+    for (;;) {
+      // The first piece of a connection has no kind before its length.
+      const start = this.#isStarted ? 1 : 0;
+      if (this.#bytes.length < start + 4) return;
+      const length = start + this.#bytes.readInt32BE(start);
+      if (this.#bytes.length < length) return;
+      if (this.#isStarted) this.#take(this.#bytes.subarray(0, length));
+      this.#isStarted = true;
+      this.#bytes = this.#bytes.subarray(length);
+    }
+  }
+
+  #take(piece: Buffer): void {
+    const words = piece.toString("latin1", 5).split("\0");
+    const [first = "", second = ""] = words;
+    if (piece[0] === PARSE) this.#names.set(first, second);
+    // A portal has no name here; what it is bound to is behind it.
+    if (piece[0] === BIND) this.#texts.push(this.#names.get(second) ?? "");
+    if (piece[0] === QUERY) this.#texts.push(first);
+    if (piece[0] !== SYNC && piece[0] !== QUERY) return;
+    this.#tell(this.#texts);
+    this.#texts = [];
+  }
+}
+
 interface Proxy {
   readonly port: number;
+  /** The statements of every message that has come until now, in their order. */
+  readonly seen: readonly (readonly string[])[];
   /** Does something to the message that many messages from now. */
   arm(fault: Fault, after: number): void;
   /** Whether the fault has happened. */
@@ -31,6 +80,7 @@ interface Proxy {
 /** Starts one before a server's port. */
 export async function startProxy(target: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
+  const seen: (readonly string[])[] = [];
   let armed: { readonly fault: Fault; after: number } | undefined;
   const server = createServer((near) => {
     const far = connect(target, "127.0.0.1");
@@ -46,6 +96,7 @@ export async function startProxy(target: number): Promise<Proxy> {
         cut();
       });
     }
+    const reader = new MessageReader((texts) => seen.push(texts));
     let isSilent = false;
     let held: Buffer | undefined;
     far.on("data", (piece) => {
@@ -57,6 +108,7 @@ export async function startProxy(target: number): Promise<Proxy> {
       } else if (!isSilent) near.write(piece);
     });
     near.on("data", (piece) => {
+      reader.read(piece);
       const fault = armed?.after === 0 ? armed.fault : undefined;
       if (armed !== undefined) armed.after -= 1;
       if (fault === undefined) far.write(piece);
@@ -78,6 +130,7 @@ export async function startProxy(target: number): Promise<Proxy> {
   if (address === null || typeof address === "string") throw new Error("no port");
   return {
     port: address.port,
+    seen,
     arm(fault, after) {
       armed = { fault, after };
     },
