@@ -27,6 +27,7 @@ const OF_PAGES =
   "types the commands of a page as they stand there, most of them with a folder of their own";
 const OF_REPORTS =
   "reads the report that an import leaves in its folder; postgres-serve.test.ts imports into a database";
+const OF_ITS_OWN = "starts a server of its own, whatever the setting";
 const OF_TIMING = "counts the commits of a store that answers at once";
 const OF_ROWS_AT_HAND = "is about rows that are read without waiting, which a database has none of";
 const BY_HUNDREDS = "makes so many stores or calls that it takes minutes over a wire";
@@ -57,7 +58,8 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   "packages/server/test/import-lines.test.ts": OF_REPORTS,
   "packages/server/test/import-memgraph.test.ts": BY_HUNDREDS,
   "packages/server/test/operating-doc.test.ts": OF_PAGES,
-  "packages/server/test/postgres-serve.test.ts": "starts a server of its own, whatever the setting",
+  "packages/server/test/postgres-serve.test.ts": OF_ITS_OWN,
+  "packages/server/test/copy-command.test.ts": OF_ITS_OWN,
 };
 
 /** The files to run, as the runner names them. */
