@@ -60,6 +60,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   "packages/server/test/operating-doc.test.ts": OF_PAGES,
   "packages/server/test/postgres-serve.test.ts": OF_ITS_OWN,
   "packages/server/test/copy-command.test.ts": OF_ITS_OWN,
+  "packages/core/test/postgres-import.test.ts": OF_ITS_OWN,
 };
 
 /** The files to run, as the runner names them. */

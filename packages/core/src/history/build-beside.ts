@@ -191,7 +191,7 @@ function replayOptions(
  * Checks the snapshots that were taken of positions the building had passed already: of the end as a
  * whole, of earlier ones the journal root, which all others follow from.
  */
-async function checkLate(
+export async function checkLate(
   sha256: Sha256,
   building: Building,
   head: HeadRow,

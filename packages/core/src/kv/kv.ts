@@ -313,6 +313,11 @@ export interface Kv {
   commitCaches(change: KvCacheCommit): Promise<boolean>;
   /** Starts the next generation; only where the manifest says so, else `ERR_UNSUPPORTED`. */
   nextGeneration(): Promise<KvGeneration>;
+  /**
+   * A generation that holds what a construction had which was broken off, as it stood after one of its commits;
+   * `undefined` where there is none. Only where constructions outlive their process, and for a store not yet born.
+   */
+  leftGeneration?(): Promise<KvGeneration | undefined>;
   /** Bytes on disk, or in memory, that the store occupies now. */
   sizeBytes(): Promise<number>;
   /** Only where there is a server. */
@@ -341,6 +346,9 @@ export function around(kv: Kv, changed: Partial<Kv>): Kv {
     ...(kv.begin === undefined ? {} : { begin: async (head) => kv.begin?.(head) }),
     commitCaches: (change) => kv.commitCaches(change),
     nextGeneration: () => kv.nextGeneration(),
+    ...(kv.leftGeneration === undefined
+      ? {}
+      : { leftGeneration: async () => kv.leftGeneration?.() }),
     sizeBytes: () => kv.sizeBytes(),
     ...(kv.examine === undefined ? {} : { examine: () => kv.examine?.() ?? Promise.resolve([]) }),
     close: () => kv.close(),

@@ -38,6 +38,7 @@ import {
 } from "./kv.js";
 import { readAddress } from "./postgres-address.js";
 import { BegunCommit } from "./postgres-begun.js";
+import { copyLeft, findLeft } from "./postgres-left.js";
 import { Patience } from "./postgres-patience.js";
 import { joinPool, type PostgresPool } from "./postgres-session.js";
 import { nameOf, PostgresSnapshot } from "./postgres-snapshot.js";
@@ -118,6 +119,8 @@ class PostgresKv implements Kv {
   /** What was seen last; a commit on top of anything else is told so and starts over. */
   #seen: { readonly generation: number; readonly fence: number } | undefined;
   #open = true;
+  /** What was left of a construction that was broken off, if it was found. */
+  #left: number | undefined;
 
   constructor(pool: PostgresPool, place: sql.Place, options: PostgresKvOptions) {
     this.#pool = pool;
@@ -208,6 +211,29 @@ class PostgresKv implements Kv {
   }
 
   async nextGeneration(): Promise<KvGeneration> {
+    return this.#handleOf(await this.#construct());
+  }
+
+  async leftGeneration(): Promise<KvGeneration | undefined> {
+    this.#assertOpen();
+    const { actor } = this.#place;
+    const left = this.manifest.generations ? await findLeft(this.#pool, actor) : undefined;
+    if (left === undefined) return undefined;
+    this.#left = left.generation;
+    const construction = await this.#construct();
+    try {
+      if (await copyLeft(this.#pool, actor, left, construction.number)) {
+        return this.#handleOf(construction);
+      }
+    } catch (error) {
+      await this.#abandon(construction);
+      throw error;
+    }
+    await this.#abandon(construction);
+    return undefined;
+  }
+
+  async #construct(): Promise<Construction> {
     this.#assertOpen();
     if (!this.manifest.generations) {
       throw new CortexError("ERR_UNSUPPORTED", "this handle cannot start a generation");
@@ -219,10 +245,14 @@ class PostgresKv implements Kv {
     this.#pool.join();
     // Nobody waits for the disk before the promotion, which puts everything there.
     const kv = new PostgresKv(this.#pool, { actor, slot: number }, { relaxed: true });
-    const construction: Construction = { kv, number, holder: undefined };
+    const construction = { kv, number, holder: undefined };
     this.#constructions.add(construction);
+    return construction;
+  }
+
+  #handleOf(construction: Construction): KvGeneration {
     return {
-      kv,
+      kv: construction.kv,
       promote: (expectHead, movedHead) => this.#promote(construction, expectHead, movedHead),
       abandon: () => this.#abandon(construction),
       hold: () => this.#hold(construction),
@@ -416,8 +446,17 @@ class PostgresKv implements Kv {
     this.#constructions.delete(construction);
     await construction.kv.close();
     // Others sweep what could not be removed now.
-    await removeRetired(this.#pool, this.#place.actor).catch(() => {});
+    await this.#sweep(expectHead === undefined).catch(() => {});
     return { ok: true };
+  }
+
+  /** Removes the store that was replaced. Beside one that has begun, nothing left of a beginning can take its place any more. */
+  async #sweep(hasBegun: boolean): Promise<void> {
+    const { actor } = this.#place;
+    if (hasBegun && this.#left !== undefined) {
+      await this.#pool.transact([sql.retireConstruction(actor, this.#left)]);
+    }
+    await removeRetired(this.#pool, actor);
   }
 
   async #hold(construction: Construction): Promise<void> {

@@ -507,6 +507,48 @@ export function deletePage(
   };
 }
 
+/** The construction that was touched last and has something: its number and its head. */
+export function findLeft(actor: string): Statement {
+  return {
+    text: `SELECT slot, head FROM cortex_heads WHERE actor = $1::text AND slot <> 0
+      AND NOT retired AND head IS NOT NULL ORDER BY touched_at DESC LIMIT 1`,
+    values: [actor],
+    columns: ["int", "bytes"],
+  };
+}
+
+/** Copies rows of one generation to another: from one key to another, or all from there on. */
+export function copyPage(
+  actor: string,
+  [from, to]: readonly [number, number],
+  first: Uint8Array,
+  last: Uint8Array | undefined,
+): Statement {
+  return {
+    text: `INSERT INTO cortex_rows (actor, generation, key, value)
+      SELECT actor, $3::int, key, value FROM cortex_rows
+      WHERE actor = $1::text AND generation = $2::int AND key >= $4::bytea${
+        last === undefined ? "" : " AND key <= $5::bytea"
+      }`,
+    values: [actor, from, to, first, ...(last === undefined ? [] : [last])],
+  };
+}
+
+/** Gives a construction the head of another one, if that one still has it; gives a row where it does. */
+export function takeLeft(
+  actor: string,
+  [from, to]: readonly [number, number],
+  head: Uint8Array,
+): Statement {
+  return {
+    text: `UPDATE cortex_heads SET head = $4::bytea WHERE actor = $1::text AND slot = $3::int
+      AND EXISTS (SELECT 1 FROM cortex_heads AS b WHERE b.actor = $1::text AND b.slot = $2::int
+        AND NOT b.retired AND b.head = $4::bytea) RETURNING generation`,
+    values: [actor, from, to, head],
+    columns: ["int"],
+  };
+}
+
 /** Removes the head row of a generation that has no rows any more. */
 export function forgetGeneration(actor: string, generation: number): Statement {
   return {

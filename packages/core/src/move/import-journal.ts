@@ -9,6 +9,8 @@
  * the sum over the file's bytes must be right. The store that is built becomes the store only after
  * all of that.
  *
+ * An import that was broken off goes on where a backend keeps what it had built (`go-on.ts`).
+ *
  * Lists of erasures from elsewhere are applied on the way (`erase-listed.ts`).
  */
 import type { Hasher, Sha256 } from "../codec/hash.js";
@@ -21,7 +23,7 @@ import { decodeManifest, type Manifest, manifestKey, manifestRow } from "../hist
 import { type CheckedRow, replay } from "../history/replay.js";
 import { journalRootAt, readRoots } from "../history/trees.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
-import { genesisOf } from "../journal/entry.js";
+import { decodeEntry, genesisOf } from "../journal/entry.js";
 import { type ErasureList, NO_ERASURES, unionErasures } from "../journal/erasure-list.js";
 import {
   decodeErased,
@@ -37,6 +39,7 @@ import {
 import { keyString } from "../kv/keyspace.js";
 import { type Bytes, type Kv, type KvRow, MOVED_HEAD_BYTE } from "../kv/kv.js";
 import { eraseListed, type Gate, startGate } from "./erase-listed.js";
+import { type Beginning, goOn } from "./go-on.js";
 
 /** What reading in needs. */
 export interface ImportParts {
@@ -95,12 +98,16 @@ export async function importVolumes(
       volumes.push(await blamingTheFile(() => openVolume(parts, source)));
     }
     checkChain(parts, volumes, options);
-    const generation = await parts.kv.nextGeneration();
+    const { generation, rows } = await blamingTheFile(() => begin(parts, volumes, options));
     try {
-      const report = await blamingTheFile(() => fill(parts, generation.kv, volumes, options));
+      const filling = { target: generation.kv, volumes, rows };
+      const report = await blamingTheFile(() => fill(parts, filling, options));
       const result = await generation.promote(undefined, Uint8Array.of(MOVED_HEAD_BYTE));
       if (!result.ok) throw notEmpty();
       return report;
+    } catch (error) {
+      // Another one may have been faster, who has then removed what was built here.
+      throw (await hasBegun(parts.kv).catch(() => false)) ? notEmpty() : error;
     } finally {
       await generation.abandon();
     }
@@ -109,9 +116,30 @@ export async function importVolumes(
   }
 }
 
+/** A store to build in; of an import that was broken off before, what it has left. */
+async function begin(
+  parts: ImportParts,
+  volumes: readonly Volume[],
+  { newEpoch, erasures, trusted }: ImportOptions,
+): Promise<Pick<Beginning, "generation"> & Partial<Beginning>> {
+  const [volume] = volumes;
+  const isPlain = volumes.length === 1 && !newEpoch && (erasures ?? trusted) === undefined;
+  if (volume === undefined || !isPlain) return { generation: await parts.kv.nextGeneration() };
+  const { header, manifests, rows } = volume;
+  const gate = startGate();
+  const admit = (row: Bytes): void => {
+    void admitted(volume, volume.erased, gate, { entry: decodeEntry(row), row });
+  };
+  return goOn(parts, { header, manifests, rows, admit });
+}
+
 /** Refuses a store in which anything was ever written. */
 async function requireEmpty(kv: Kv): Promise<void> {
-  if ((await withSnapshot(kv, headBytesAt)) !== undefined) throw notEmpty();
+  if (await hasBegun(kv)) throw notEmpty();
+}
+
+async function hasBegun(kv: Kv): Promise<boolean> {
+  return (await withSnapshot(kv, headBytesAt)) !== undefined;
 }
 
 function notEmpty(): CortexError {
@@ -250,11 +278,18 @@ function gapBefore(size: number, from: number): CortexError {
   return new CortexError("ERR_JOURNAL_GAP", message, { seq: size });
 }
 
+/** What is read in where. */
+interface Filling {
+  readonly target: Kv;
+  readonly volumes: readonly Volume[];
+  /** The entries of the one file there is that the target lacks, where somebody has begun to read them. */
+  readonly rows?: AsyncIterable<Bytes> | undefined;
+}
+
 /** Replays all files into the target and checks every root on the way. */
 async function fill(
   parts: ImportParts,
-  target: Kv,
-  volumes: readonly Volume[],
+  { target, volumes, rows }: Filling,
   options: ImportOptions,
 ): Promise<ImportReport> {
   const last = (volumes.at(-1) as Volume).header;
@@ -269,7 +304,7 @@ async function fill(
   const epoch = last.epoch + (options.newEpoch ? 1 : 0);
   for (const volume of volumes) {
     await checkContinues(parts.sha256, target, volume.header);
-    await replay(target, volume.rows(), {
+    await replay(target, rows ?? volume.rows(), {
       sha256: parts.sha256,
       epoch,
       stops: [
@@ -391,6 +426,9 @@ const SAID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "ERR_STORAGE",
   "ERR_CLOSED",
   "ERR_UNSUPPORTED",
+  "ERR_UNREACHABLE",
+  "ERR_CONTENDED",
+  "ERR_READ_ONLY",
 ]);
 
 /** What goes wrong while foreign bytes are read and folded is the fault of the file. */

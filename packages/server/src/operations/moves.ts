@@ -83,6 +83,9 @@ const fileOut = { field: "file", label: "FILE|-" } as const;
 
 /** What is told when writing a file is broken off. */
 const UNFINISHED = "The store is as it was, and no file was finished.";
+/** What is told when an import is broken off. */
+const NOT_IMPORTED =
+  "No store was put in place; the same command starts anew, or goes on where the store is to be in a database.";
 /** What is told when building a store anew is broken off. */
 const UNCHANGED = "The store is as it was; the same command starts anew.";
 /** What is told when building a store is broken off. */
@@ -132,7 +135,7 @@ checked; until all of it is, there is no store. With --data memory: it only chec
   cli: {
     command: "import",
     group: "store",
-    broken: NOT_BUILT,
+    broken: NOT_IMPORTED,
     store: "fresh",
     arguments: [{ field: "file", label: "FILE|-" }],
     human: showImported("imported"),
