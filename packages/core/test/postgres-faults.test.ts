@@ -192,6 +192,32 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
     },
   );
 
+  test("a commit that was refused while others held the store, who let go before it asked why, is made", async () => {
+    const proxy = await startProxy(server.port);
+    const location = `${hubIn(server.url)}&partitions=2`;
+    const near = await openPostgresKv(location, "ada");
+    const far = await openPostgresKv(
+      location.replace(`:${server.port}/`, `:${proxy.port}/`),
+      "ada",
+    );
+    const [first, next] = [Uint8Array.of(1), Uint8Array.of(2)];
+    await far.commit({ expectHead: undefined, head: first, puts: [], deletes: [] });
+    const generation = await near.nextGeneration();
+    await generation.hold?.();
+    // The commit is refused; the question why comes late.
+    proxy.arm("late", 1);
+    const change = { expectHead: first, head: next, puts: [], deletes: [] };
+    const committing = far.commit(change);
+    await expect.poll(() => proxy.isSpent(), { interval: 2 }).toBe(true);
+    await generation.abandon();
+    expect(await committing).toEqual({ ok: true });
+    // One that has lost is told so all the same.
+    expect(await far.commit(change)).toEqual({ ok: false, head: next });
+    await far.close();
+    await near.close();
+    proxy.stop();
+  });
+
   test("names lost at any message of a write: it is made once, at once", async () => {
     const proxy = await startProxy(server.port);
     const hub = hubIn(server.url.replace(`:${server.port}/`, `:${proxy.port}/`));

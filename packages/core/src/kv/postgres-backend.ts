@@ -183,6 +183,7 @@ class PostgresKv implements Kv {
     if (rest === undefined) await begun?.end();
     const told = await this.#try((claim) => [sql.commitRows(claim, rowChanges(change))], {
       isWhole: true,
+      expectHead: change.expectHead,
       isPresumed: change.absent !== undefined,
       ...(begun === undefined || rest === undefined
         ? {}
@@ -373,6 +374,8 @@ class PostgresKv implements Kv {
         tally.heldWaits += 1;
         await sleep(HELD_PAUSE_MS * (1 + Math.random()));
       } else if (told.generation === seen.generation && told.fence === seen.fence) {
+        // Who held the store has let it go between the refusal and the question why.
+        if (isWhole && sameBytes(told.head, options.expectHead)) continue;
         tally.lostRaces += 1;
         return told;
       }
@@ -494,6 +497,8 @@ class PostgresKv implements Kv {
 interface TryOptions {
   /** Whether it is one statement, which gives a row where the head row was had. */
   readonly isWhole?: boolean;
+  /** The head on top of which it is made, where it is one statement. */
+  readonly expectHead?: Bytes | undefined;
   /** Whether it was made on a presumption: where that does not hold, nobody asks what is there instead. */
   readonly isPresumed?: boolean;
   /** What was begun of it, which is tried first. */
