@@ -220,7 +220,7 @@ const statsShape = z.object({
       busy: z.int(),
       most: z.int(),
       waiting: z.int(),
-      /** Locks that somebody on the server waits for at the moment; absent where it does not say. */
+      /** Connections of this database that wait for a lock at the moment; absent where the server does not say. */
       lockWaits: z.int().exactOptional(),
       /** Seconds that the last of its standbys is behind; absent without standbys or without the right to ask. */
       lagSeconds: z.number().exactOptional(),
