@@ -66,6 +66,11 @@ const AUTHORS = ["ada", "", "claude", "an agent with a name ".repeat(6), "Grace 
 const EDGE_KINDS = ["cites", "causes", "related_to", "Supports", "supersedes", "part_of"];
 const TAGS = ["protein:beef", "protein:fish", "weeknight", "Ünïcode", "a:b:c", "x", "y z", ":"];
 
+/** Names that edges lead to and nobody ever wrote. */
+export const UNWRITTEN = ["nobody", "01KNOBODYNOBODYNOBODYNOBODY", "ghost / ö"];
+/** A graph that edges say and that is not there. */
+export const NOWHERE = "nowhere";
+
 /** Makes a database; the same one from the same seed. `times` are digits of a second's fraction. */
 export function makeWorld(seed: number, size: WorldSize, times = 9): World {
   return new Maker(seed, times).make(size);
@@ -170,16 +175,23 @@ class Maker {
   }
 
   #edge(names: readonly string[]): WorldEdge {
-    const [from, to] = [this.#pick(names), this.#random() < 0.1 ? "nobody" : this.#pick(names)];
+    const chance = this.#random();
+    const [from, to] = [
+      this.#pick(names),
+      chance < 0.1 ? this.#pick(UNWRITTEN) : this.#pick(names),
+    ];
     const isOld = this.#random() < 0.05;
     const home = (name: string): string =>
       (isOld ? this.#nodes.find(({ lineage_id }) => lineage_id === name) : this.#head(name))
         ?.graph_id ?? this.#pick(this.#graphs).id;
+    const graph_id = home(from);
+    // Nobody checks which graph an edge says.
+    const said = this.#random();
     return {
       id: this.#ulid(),
-      graph_id: home(from),
+      graph_id,
       from_lineage: from,
-      to_graph: home(to),
+      to_graph: said < 0.3 ? graph_id : said < 0.36 ? NOWHERE : home(to),
       to_lineage: to,
       kind: this.#pick(EDGE_KINDS),
       metadata: this.#metadata(),
@@ -266,6 +278,45 @@ export function edgeAnswer(edge: WorldEdge): Record<string, unknown> {
     ...(ordinal === null ? {} : { ordinal }),
     created_at: exact(edge.created_at),
   };
+}
+
+/** What memgraph's walk finds: the ids of nodes and of edges, as it meets them. */
+export function walkAnswer(
+  world: World,
+  from: string,
+  how: {
+    readonly direction: "outgoing" | "incoming" | "both";
+    readonly follow_symlinks: boolean;
+    readonly max_depth: number;
+  },
+): { readonly nodes: readonly string[]; readonly edges: readonly string[] } {
+  const { direction, follow_symlinks, max_depth } = how;
+  const walked = world.edges.filter((edge) => follow_symlinks || edge.to_graph === edge.graph_id);
+  const seen = new Set([from]);
+  const edges = new Set<string>();
+  let frontier = [from];
+  for (let hop = 1; hop <= max_depth; hop += 1) {
+    const next: string[] = [];
+    for (const name of frontier) {
+      const out = inOrder(walked.filter(({ from_lineage }) => from_lineage === name));
+      const back = inOrder(walked.filter(({ to_lineage }) => to_lineage === name));
+      const met = [
+        ...(direction === "incoming" ? [] : out.map((edge) => [edge, edge.to_lineage] as const)),
+        ...(direction === "outgoing" ? [] : back.map((edge) => [edge, edge.from_lineage] as const)),
+      ];
+      for (const [{ id }, end] of met) {
+        edges.add(id);
+        if (!seen.has(end)) next.push(end);
+        seen.add(end);
+      }
+    }
+    frontier = next;
+  }
+  const heads = [...seen].flatMap(
+    (name) =>
+      world.nodes.findLast((node) => node.lineage_id === name && node.superseded_by === null) ?? [],
+  );
+  return { nodes: heads.map(({ id }) => id), edges: [...edges] };
 }
 
 /** An answer in the form of `nodeAnswer` and `edgeAnswer`. */

@@ -2,7 +2,7 @@
  * How rows of the catalogue come and go.
  *
  * They come from the journal of a graph, entry by entry: which memories and lineages it has, and which edges
- * lead out of it. The fold is a function of the entries and of the rows it asks for, so folding a journal in
+ * lead to names rather than memories. The fold is a function of the entries and of the rows it asks for, so folding a journal in
  * pieces or at once gives the same rows; `check` of the hub relies on it. Only rows of the graph's own number
  * are read and written.
  *
@@ -155,8 +155,8 @@ function foldEdgeOrigin(
 }
 
 /**
- * An edge into another graph keeps its rows when it is removed: reads of the past start from them.
- * Only live ones count.
+ * An edge to a name keeps its rows when it is removed: reads of the past start from them. Only live ones that lead
+ * into another graph count.
  */
 function foldEdge(
   rows: Rows,
@@ -168,39 +168,42 @@ function foldEdge(
   const rowKey = symlinkKey(number, key);
   const bytes = rows.get(rowKey);
   const before = bytes === undefined ? undefined : decodeSymlink(bytes);
-  const after = symlinkOf(record);
+  const after = namedEnd(record);
   const graph = after?.graph ?? before?.graph;
   if (graph === undefined) return;
   const change = (after?.isLive === true ? 1 : 0) - (before?.isLive === true ? 1 : 0);
-  counts.set(graph, (counts.get(graph) ?? 0) + change);
+  if (graph !== "") counts.set(graph, (counts.get(graph) ?? 0) + change);
   if (after !== undefined) {
-    rows.put(rowKey, encode([after.far, after.graph, after.isLive]));
-    rows.put(inboundKey(after.far, number, key), EMPTY);
+    rows.put(rowKey, encode([after.name, after.graph, after.isLive]));
+    rows.put(inboundKey(after.name, number, key), after.far);
   } else if (before !== undefined) {
     rows.delete(rowKey);
-    rows.delete(inboundKey(before.far, number, key));
+    rows.delete(inboundKey(before.name, number, key));
   }
 }
 
-/** An edge that leads into another graph. */
-interface Symlink {
-  /** Stands for the far end. */
-  readonly far: Bytes;
+/** The far end of an edge that is a name. */
+interface NamedEnd {
+  /** Stands for the name, whichever graph it is said to be in. */
+  readonly name: Bytes;
+  /** The graph that is said; empty for the edge's own. */
   readonly graph: string;
   readonly isLive: boolean;
 }
 
-function symlinkOf(record: EdgeRecord | undefined): Symlink | undefined {
+function namedEnd(
+  record: EdgeRecord | undefined,
+): (NamedEnd & { readonly far: Bytes }) | undefined {
   const to = record?.to;
-  if (to === undefined || to instanceof Uint8Array || to.graph === "") return undefined;
+  if (to === undefined || to instanceof Uint8Array) return undefined;
   const isLive = record?.tombstone === undefined;
-  return { far: farKey(sha256Node, to), graph: to.graph, isLive };
+  return { name: lineageHash(to.name), far: farKey(sha256Node, to), graph: to.graph, isLive };
 }
 
-/** Reads the row of an edge that leads out of its graph. */
-export function decodeSymlink(bytes: Bytes): Symlink {
-  const [far, graph, isLive] = readList(decode(bytes)) as readonly CborValue[];
-  return { far: far as Uint8Array, graph: readText(graph), isLive: isLive === true };
+/** Reads the row of an edge to a name. */
+export function decodeSymlink(bytes: Bytes): NamedEnd {
+  const [name, graph, isLive] = readList(decode(bytes)) as readonly CborValue[];
+  return { name: name as Uint8Array, graph: readText(graph), isLive: isLive === true };
 }
 
 async function foldCounts(

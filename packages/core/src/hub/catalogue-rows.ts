@@ -30,9 +30,9 @@ export const CATALOGUE = {
   lineage: 0x21,
   /** (hash of another program's id 16, number 4) → [memory id, version], or [edge id]. */
   origin: 0x23,
-  /** (number 4, edge key 32) → [far end 16, graph, live]: an edge out of the graph. */
+  /** (number 4, edge key 32) → [hash of the name 16, graph, live]: an edge to a name, in the graph itself if that is empty. */
   symlink: 0x40,
-  /** (far end 16, number 4, edge key 32): the same edge, from its other end. */
+  /** (hash of the name 16, number 4, edge key 32) → the key of its far end 16: the same edge, from its other end. */
   inbound: 0x41,
   /** (number 4, graph) → how many live edges lead there. */
   outCount: 0x42,
@@ -106,15 +106,15 @@ export function edgeOriginKey(number: number, edgeKey: Bytes): Bytes {
   return keyOf(CATALOGUE.edgeOrigin).u32(number).raw(edgeKey).end();
 }
 
-/** The key of an edge out of a graph; without an edge key, of all such edges. */
+/** The key of an edge to a name; without an edge key, of all such edges of the graph. */
 export function symlinkKey(number: number, edgeKey?: Bytes): Bytes {
   const key = keyOf(CATALOGUE.symlink).u32(number);
   return (edgeKey === undefined ? key : key.raw(edgeKey)).end();
 }
 
-/** The key of an edge from its far end; without a number, of all that lead there. */
-export function inboundKey(far: Bytes, number?: number, edgeKey?: Bytes): Bytes {
-  const key = keyOf(CATALOGUE.inbound).raw(far);
+/** The key of an edge from the name that it leads to; without a number, of all that lead there. */
+export function inboundKey(name: Bytes, number?: number, edgeKey?: Bytes): Bytes {
+  const key = keyOf(CATALOGUE.inbound).raw(name);
   if (number === undefined || edgeKey === undefined) return key.end();
   return key.u32(number).raw(edgeKey).end();
 }

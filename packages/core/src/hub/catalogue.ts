@@ -38,7 +38,7 @@ import {
 import type { GraphStores, Places } from "./stores.js";
 
 /** The form of the rows; a catalogue of another form is thrown away and built again. */
-const CATALOGUE_FORM = encode(["cortex catalogue", 4]);
+const CATALOGUE_FORM = encode(["cortex catalogue", 5]);
 
 /** Journal entries read at once. */
 const READ_ENTRIES = 500;

@@ -103,6 +103,7 @@ export class Hub implements AsyncDisposable {
     | "wasIn"
     | "originOf"
     | "shownName"
+    | "learn"
   > {
     return this.#hub.lineages;
   }

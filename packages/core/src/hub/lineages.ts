@@ -266,18 +266,45 @@ export class Lineages {
     return this.#parts.stores.use(graph, (opened) => placeIn(opened, lineage, whole));
   }
 
+  /** The only graph there is, where a glance tells. */
+  only(): string | undefined {
+    return this.#parts.only();
+  }
+
   /** The graphs that hold a lineage as far as the catalogue has come. */
   async listedIn(lineage: string): Promise<readonly string[]> {
-    const { catalogue } = this.#parts;
-    const names = await catalogue.read(async (snapshot) => {
-      const ranges = lineagePrefixes(lineage).map((prefix) => prefixRange(prefix, HOLDERS));
-      const rows = await snapshot.ranges(ranges);
-      return catalogue.namesOf(
-        snapshot,
-        rows.flat().map(({ key }) => numberAtEnd(key)),
-      );
+    const [graphs = []] = await this.#listed([lineage]);
+    return graphs;
+  }
+
+  /** The same of each of some lineages, each graph once, and with what this process heard of since. */
+  async listedEach(lineages: readonly string[]): Promise<readonly (readonly string[])[]> {
+    const listed = await this.#listed(lineages);
+    return listed.map((graphs, at) => {
+      const hint = this.#hints.get(lineages[at] ?? "");
+      return [...new Set(hint === undefined ? graphs : [...graphs, hint])];
     });
-    return names.flatMap((name) => name ?? []);
+  }
+
+  async #listed(lineages: readonly string[]): Promise<readonly (readonly string[])[]> {
+    const { catalogue } = this.#parts;
+    return catalogue.read(async (snapshot) => {
+      const prefixes = lineages.map(lineagePrefixes);
+      const ranges = prefixes.flat().map((prefix) => prefixRange(prefix, HOLDERS));
+      const rows = await snapshot.ranges(ranges);
+      let next = 0;
+      const numbers = prefixes.map((own) =>
+        own.flatMap(() => (rows[next++] ?? []).map(({ key }) => numberAtEnd(key))),
+      );
+      const names = await catalogue.namesOf(snapshot, numbers.flat());
+      next = 0;
+      return numbers.map((own) => own.flatMap(() => names[next++] ?? []));
+    });
+  }
+
+  /** Reads into the catalogue what graphs say by now, so that whoever walks knows of a lineage that moved. */
+  async learn(graphs: readonly string[]): Promise<void> {
+    for (const graph of new Set(graphs)) await this.#parts.catalogue.caughtUpGraph(graph);
   }
 }
 

@@ -20,20 +20,18 @@ import { checkOptions, type Engine, findIds, memoryId, parseRef } from "../engin
 import { shapeEdge, shapeMemory } from "../engine/shapes.js";
 import { isCortexError } from "../errors.js";
 import { Reader } from "../history/reader.js";
-import { prefixRange } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import { keyString, prefixRange } from "../kv/keyspace.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
 import {
   breadthFirst,
   type FarWalk,
-  grouped,
-  type Stop,
-  stopOf,
   type Walk,
   type WalkedGraphs,
   type WalkPlan,
 } from "../links/breadth-first.js";
+import { grouped } from "../links/edge-order.js";
 import { plainWalk } from "../links/plain-walk.js";
+import { type GraphKey, type Stop, stopOf } from "../links/stops.js";
 import { walkPlan } from "../links/walk.js";
 import { findMemory, isShown } from "../memory/read.js";
 import { type Access, OWNER } from "../scope/access.js";
@@ -43,6 +41,7 @@ import {
   type GraphRow,
   inboundKey,
   inCountKey,
+  lineageHash,
   numberAtEnd,
   ordinalKey,
   outCountKey,
@@ -130,7 +129,9 @@ export async function traverse(
     edgesOnly,
     asGiven,
     ordinals: (name) => ordinalsOf(hub, name),
-    sources: (keys) => sourcesOf(hub, keys),
+    reaching: (names) => reachingOf(hub, names),
+    // Lineages are names in every graph; who is not the owner is led out of none.
+    lineages: asGiven && access.kind === "owner" ? lineagesOf(hub) : undefined,
   };
   return graphs.holding(home, () => walkFrom(graphs, { graph: home, ref }, { plan, access, far }));
 }
@@ -173,6 +174,14 @@ async function plainFrom(
     plainWalk(reader, { graph, ref: parseRef(engine, ref, "id") }, plan),
   );
   if (walk === undefined) return undefined;
+  // A lineage that came from another graph left its edges there; one at its first version came from none.
+  const later = walk.hits.flatMap(({ memory }) =>
+    memory.version > 1 ? [memory.head.externalId ?? memory.id] : [],
+  );
+  if (later.length > 0 && far.lineages?.areSpread === true) {
+    const listed = await far.lineages.listed(later);
+    if (listed.some(({ length }) => length > 1)) return undefined;
+  }
   return {
     hits: walk.hits.map(({ hop, memory }) => ({ graphId: graph, hop, memory })),
     edges: walk.edges.map(({ edge, from, to }) => ({ graphId: graph, edge, from, to })),
@@ -285,24 +294,46 @@ async function ordinalsOf(
   return { any: found.length > 0, size: row.cursor };
 }
 
-/** The graphs that have or had edges to far ends, from a catalogue that is up to date. */
-async function sourcesOf(
+/** The graphs that have or had edges to names, and under which keys, from a catalogue that is up to date. */
+async function reachingOf(
   { catalogue }: HubContext,
-  far: readonly Bytes[],
-): Promise<readonly (readonly string[])[]> {
+  names: readonly string[],
+): Promise<readonly (readonly GraphKey[])[]> {
   await catalogue.caughtUp();
   return catalogue.read(async (snapshot) => {
     const found = await snapshot.ranges(
-      far.map((key) => ({ ...prefixRange(inboundKey(key), INTEGER_MAX), keysOnly: true })),
+      names.map((name) => prefixRange(inboundKey(lineageHash(name)), INTEGER_MAX)),
     );
-    // Prefix 1, far end 16, then the number of the graph.
-    const numbers = found.map((rows) => [
-      ...new Set(rows.map(({ key }) => decodeCount(key.subarray(17, 21)))),
+    // Prefix 1, hash of the name 16, then the number of the graph: edges of one graph share a key of it.
+    const places = found.map((rows) => [
+      ...new Map(
+        rows.map(({ key, value }) => {
+          const number = decodeCount(key.subarray(17, 21));
+          return [`${number} ${keyString(value)}`, { number, key: value }] as const;
+        }),
+      ).values(),
     ]);
-    const names = await catalogue.namesOf(snapshot, numbers.flat());
+    const graphs = await catalogue.namesOf(
+      snapshot,
+      places.flat().map(({ number }) => number),
+    );
     let next = 0;
-    return numbers.map((own) => own.flatMap(() => names[next++] ?? []));
+    return places.map((own) =>
+      own.flatMap(({ key }) => {
+        const graph = graphs[next++];
+        return graph === undefined ? [] : [{ graph, key }];
+      }),
+    );
   });
+}
+
+/** Where names are, as far as the catalogue has come; where there is one graph, there. */
+function lineagesOf({ lineages }: HubContext): FarWalk["lineages"] {
+  const only = lineages.only();
+  if (only !== undefined) {
+    return { areSpread: false, listed: async (names) => names.map(() => [only]) };
+  }
+  return { areSpread: true, listed: (names) => lineages.listedEach(names) };
 }
 
 /** A graph at the other end of symlinks. */
@@ -387,7 +418,10 @@ async function danglingOf(hub: HubContext, graph: string, row: GraphRow): Promis
   const [links = []] = await hub.catalogue.read((snapshot) =>
     snapshot.ranges([prefixRange(symlinkKey(row.number), INTEGER_MAX)]),
   );
-  const live = links.filter(({ value }) => decodeSymlink(value).isLive);
+  const live = links.filter(({ value }) => {
+    const { graph: far, isLive } = decodeSymlink(value);
+    return far !== "" && isLive;
+  });
   // Prefix 1, number 4, then the key of the edge, which begins with the memory that it leaves.
   const ids = new Set(live.map(({ key }) => memoryId(key.subarray(5, 21))));
   const edges = await ifGraph(hub, graph, async ({ memory }) => {

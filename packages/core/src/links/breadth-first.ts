@@ -14,26 +14,39 @@
  * Which graphs there are, and at which position each is read, is left to whoever starts the walk.
  */
 import type { Sha256 } from "../codec/hash.js";
-import { parseUlid } from "../codec/ulid.js";
 import { EDGES_MAX } from "../contract/links.js";
-import { findIds, memoryId } from "../engine/engine.js";
-import { adjacencySeq } from "../history/pointers.js";
-import type { FoundMemory, Reader } from "../history/reader.js";
+import { findIds } from "../engine/engine.js";
+import type { Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes, KvRow } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { shownMemories } from "../memory/read.js";
-import { type EdgeRecord, farKey } from "../records/edge-record.js";
+import type { EdgeRecord } from "../records/edge-record.js";
 import type { Access } from "../scope/access.js";
+import { along, isValidAt, kindCodes, liveRows, readAdjacent, type Side } from "./adjacency.js";
 import {
-  along,
-  isValidAt,
-  kindCodes,
-  liveRows,
-  readAdjacent,
-  type Side,
-  type SidedEdge,
-} from "./adjacency.js";
+  byAge,
+  byOrdinal,
+  byRankAndTime,
+  type FoundEdge,
+  grouped,
+  regrouped,
+} from "./edge-order.js";
+import {
+  byVersion,
+  crosses,
+  farKeys,
+  type GraphKey,
+  idIn,
+  idsOf,
+  keysOf,
+  lineageName,
+  lineageOf,
+  nameOf,
+  namesOf,
+  type Stop,
+  stopOf,
+} from "./stops.js";
 
 /** Edges whose far ends are looked up together, at the least. */
 const CHUNK_EDGES = 64;
@@ -67,24 +80,24 @@ export interface FarWalk {
   readonly asGiven: boolean;
   /** Whether any edge of a graph has an ordinal, and up to how many entries of its journal that holds. */
   ordinals(graph: string): Promise<{ readonly any: boolean; readonly size: number }>;
-  /** For each far end, the graphs that have or had edges to it. */
-  sources(far: readonly Bytes[]): Promise<readonly (readonly string[])[]>;
+  /** For each name, the graphs that have or had edges to it, and the keys under which they have them. */
+  reaching(names: readonly string[]): Promise<readonly (readonly GraphKey[])[]>;
+  /** Set where a name means the same in every graph, whichever of them an edge says. */
+  readonly lineages?: WalkedLineages | undefined;
+}
+
+/** What a walk asks about names that mean the same in every graph. */
+interface WalkedLineages {
+  /** Whether there is more than one graph. */
+  readonly areSpread: boolean;
+  /** For each name, the graphs that hold it or held it. */
+  listed(names: readonly string[]): Promise<readonly (readonly string[])[]>;
 }
 
 /** The graphs of a walk. */
 export interface WalkedGraphs {
   /** Reads a graph at the walk's position in it; `undefined` when there is no such graph. */
   read<T>(graph: string, body: (reader: Reader) => Promise<T>): Promise<T | undefined>;
-}
-
-/** A place that a walk comes to: a memory of a graph, or a name there that no memory has. */
-export interface Stop {
-  readonly graph: string;
-  readonly id?: Bytes;
-  readonly name?: string;
-  readonly isHidden?: boolean;
-  /** The whole memory, in a walk with `far`. */
-  readonly found?: FoundMemory;
 }
 
 /** An edge as it was met from a stop. */
@@ -94,11 +107,6 @@ export interface MetEdge extends FoundEdge {
   readonly way: Side;
   /** The graph that holds the edge. */
   readonly graph: string;
-}
-
-/** An edge, and its record where the order or its end depended on it. */
-interface FoundEdge extends SidedEdge {
-  readonly record?: EdgeRecord | undefined;
 }
 
 /** What a walk met. */
@@ -118,7 +126,8 @@ export async function breadthFirst(
 ): Promise<Walk> {
   const { plan, far } = how;
   const ways = new Ways(graphs, how);
-  const seen = new Set([nameOf(start)]);
+  const nameIn = far?.lineages === undefined ? nameOf : lineageName;
+  const seen = new Set([nameIn(start)]);
   const hits = far === undefined || !isShown(start, plan) ? [] : [{ stop: start, hop: 0 }];
   const edges = new Map<string, MetEdge & { readonly end: Stop }>();
   const dangling: Stop[] = [];
@@ -137,7 +146,7 @@ export async function breadthFirst(
       if (part.length === 0) break;
       for (const one of await ways.withEnds(await ways.valid(part))) {
         const { end } = one;
-        const name = nameOf(end);
+        const name = nameIn(end);
         if (!seen.has(name)) {
           // A hidden memory is passed through, not shown; nearer ones than asked for likewise.
           const isHit = hop >= plan.minHops && isShown(end, plan);
@@ -161,10 +170,6 @@ function isShown({ id, isHidden }: Stop, plan: WalkPlan): boolean {
   return id !== undefined && (plan.showHidden || isHidden !== true);
 }
 
-function nameOf({ graph, id, name }: Stop): string {
-  return id === undefined ? `${graph} = ${name}` : `${graph} ${keyString(id)}`;
-}
-
 function* flattened<T>(lists: readonly Iterable<T>[]): Generator<T, undefined> {
   for (const list of lists) yield* list;
 }
@@ -179,6 +184,12 @@ function taken<T>(items: Iterator<T>, most: number): T[] {
   }
   return some;
 }
+
+/** Of each stop, the keys of its edges in graphs that it left, and the graphs that use its name for something else. */
+type Places = readonly {
+  readonly lived: readonly GraphKey[];
+  readonly apart: readonly string[];
+}[];
 
 /** How a walk gets from stops to edges, and from edges to stops. */
 class Ways {
@@ -201,27 +212,38 @@ class Ways {
 
   /** The edges of all stops: for each stop those that leave it, then those that reach it. */
   async edgesFrom(stops: readonly Stop[]): Promise<readonly Iterable<MetEdge>[]> {
-    const bySide = await Promise.all(this.#plan.sides.map((side) => this.#edges(stops, side)));
+    const places = await this.#placesOf(stops);
+    const bySide = await Promise.all(
+      this.#plan.sides.map((side) => this.#edges(stops, side, places)),
+    );
     return stops.flatMap((_, at) => bySide.map((lists) => lists[at] ?? []));
   }
 
-  async #edges(stops: readonly Stop[], side: Side): Promise<readonly Iterable<MetEdge>[]> {
+  async #edges(
+    stops: readonly Stop[],
+    side: Side,
+    places: Places | undefined,
+  ): Promise<readonly Iterable<MetEdge>[]> {
     const found: Iterable<MetEdge>[] = stops.map(() => []);
     const far = this.#far;
-    for (const [graph, places] of grouped(stops.map((stop) => stop.graph))) {
-      const own = places.flatMap((at) => stops[at] ?? []);
+    for (const [graph, at] of grouped(stops.map((stop) => stop.graph))) {
+      const own = at.flatMap((one) => stops[one] ?? []);
       const keys = own.map(far === undefined ? idsOf : keysOf(far, side));
       const lists = await this.#graphs.read(graph, (reader) =>
         this.#edgesIn(reader, keys, { side, graph }),
       );
-      for (const [index, at] of places.entries()) {
+      for (const [index, one] of at.entries()) {
         const stop = own[index];
         if (stop !== undefined)
-          found[at] = metFrom({ stop, graph, way: side }, lists?.[index] ?? []);
+          found[one] = metFrom({ stop, graph, way: side }, lists?.[index] ?? []);
       }
     }
-    if (side === "out" || far === undefined || !this.#mayCross()) return found;
-    return this.#withForeign(stops, found, far);
+    const isReached = side === "in" && (this.#mayCross() || far?.lineages?.areSpread === true);
+    if (far === undefined || (!isReached && places === undefined)) return found;
+    const lived = stops.map((_, at) => places?.[at]?.lived ?? []);
+    const reached = isReached ? await this.#reaching(far, stops, places) : stops.map(() => []);
+    const keys = lived.map((own, at) => [...own, ...(reached[at] ?? [])]);
+    return this.#withForeign(stops, found, { side, keys });
   }
 
   #mayCross(): boolean {
@@ -274,50 +296,93 @@ class Ways {
     return any || reader.head.size > size;
   }
 
-  /** Adds the edges that other graphs hold and that reach the stops; ages are compared, not seqs. */
+  /** Where else the lineages of stops lived, or live; `undefined` where a name is at home in one graph. */
+  async #placesOf(stops: readonly Stop[]): Promise<Places | undefined> {
+    const lineages = this.#far?.lineages;
+    if (lineages?.areSpread !== true) return undefined;
+    const names = stops.map(lineageOf);
+    const listed = await lineages.listed(names);
+    const others = listed.map((graphs, at) =>
+      graphs.flatMap((graph) =>
+        graph === stops[at]?.graph ? [] : [{ graph, name: names[at] ?? "" }],
+      ),
+    );
+    const found = await this.#named(others.flat());
+    return others.map((own) => {
+      const there = own.flatMap((one) => found.get(nameOf(one)) ?? []);
+      const lived = there.flatMap(({ graph, id, isHidden }) =>
+        id === undefined || isHidden !== true ? [] : [{ graph, key: id }],
+      );
+      return { lived, apart: there.flatMap((one) => (one.isHidden === true ? [] : [one.graph])) };
+    });
+  }
+
+  /** The keys in graphs of edges that reach stops by their names, but for those that their own graphs gave. */
+  async #reaching(
+    far: FarWalk,
+    stops: readonly Stop[],
+    places: Places | undefined,
+  ): Promise<readonly (readonly GraphKey[])[]> {
+    const names = stops.map(namesOf);
+    const reached = regrouped(names, await far.reaching(names.flat()));
+    return stops.map((stop, at) => {
+      const keysAs = (graph: string) => farKeys(far, graph, stop).map(keyString);
+      const named = new Set(keysAs(stop.graph));
+      const [own, apart] = [new Set(keysAs("")), places?.[at]?.apart ?? []];
+      const others = new Set(apart.flatMap(keysAs));
+      return (reached[at] ?? []).filter(({ graph, key }) => {
+        const name = keyString(key);
+        if (far.lineages === undefined) return named.has(name);
+        // A graph that has a memory of its own by that name means it.
+        return own.has(name)
+          ? graph !== stop.graph && !apart.includes(graph)
+          : named.has(name) || !others.has(name);
+      });
+    });
+  }
+
+  /** Adds the edges that graphs hold under more keys. */
   async #withForeign(
     stops: readonly Stop[],
     local: readonly Iterable<MetEdge>[],
-    far: FarWalk,
+    { side, keys }: { readonly side: Side; readonly keys: readonly (readonly GraphKey[])[] },
   ): Promise<readonly Iterable<MetEdge>[]> {
-    const keys = stops.map((stop) => farKeys(far, stop.graph, stop));
-    const sources = regrouped(
-      keys,
-      (await far.sources(keys.flat())).map((names) => [...names]),
-    );
     const foreign: MetEdge[][] = stops.map(() => []);
-    const bySource = sources.flatMap((names, at) =>
-      [...new Set(names)].map((name) => ({ name, at })),
-    );
-    for (const [graph, indexes] of grouped(bySource.map(({ name }) => name))) {
-      const places = indexes.flatMap((index) => bySource[index]?.at ?? []);
-      const wanted = places.map((at) => keys[at] ?? []);
+    const all = keys.flatMap((own, at) => own.map((one) => ({ ...one, at })));
+    for (const [graph, indexes] of grouped(all.map((one) => one.graph))) {
+      const own = indexes.flatMap((index) => all[index] ?? []);
+      const wanted = own.map(({ key }) => [key]);
       const lists = await this.#graphs.read(graph, (reader) =>
-        this.#edgesIn(reader, wanted, { side: "in", graph }),
+        this.#edgesIn(reader, wanted, { side, graph }),
       );
-      for (const [index, at] of places.entries()) {
+      for (const [index, { at }] of own.entries()) {
         const stop = stops[at];
         if (stop === undefined) continue;
-        foreign[at]?.push(...metFrom({ stop, graph, way: "in" }, lists?.[index] ?? []));
+        foreign[at]?.push(...metFrom({ stop, graph, way: side }, lists?.[index] ?? []));
       }
     }
     return Promise.all(
       local.map(async (own, at) => {
         const others = foreign[at] ?? [];
         if (others.length === 0) return own;
-        const all = await this.#withRecords([...own, ...others]);
-        return all.sort((a, b) => rankOf(a) - rankOf(b) || createdAt(a) - createdAt(b));
+        return (await this.#withRecords([...own, ...others])).sort(byRankAndTime);
       }),
     );
   }
 
-  /** Of edges, those that hold at the time of the walk, with their records. */
+  /** Of edges, those that hold at the time of the walk and do not lead where it must not go, with their records. */
   async valid(part: readonly MetEdge[]): Promise<readonly MetEdge[]> {
     const { validAt } = this.#plan;
-    if (validAt === undefined) return part;
+    const isKept = this.#far?.lineages !== undefined && !this.#mayCross();
+    if (validAt === undefined && !isKept) return part;
     const isRead = part.every(({ record }) => record !== undefined);
     const met = isRead ? part : await this.#withRecords(part);
-    return met.filter(({ record }) => record !== undefined && isValidAt(record, validAt));
+    return met.filter(
+      ({ record }) =>
+        record !== undefined &&
+        (validAt === undefined || isValidAt(record, validAt)) &&
+        !(isKept && crosses(record)),
+    );
   }
 
   /** Edges with their records, in one read for each graph. */
@@ -350,24 +415,35 @@ class Ways {
     return ended;
   }
 
-  /** Fills in the ends that are names rather than memories, and the records that tell the names. */
+  /**
+   * Fills in the ends that are names rather than memories, and the records that tell the names. Where lineages are
+   * followed, what is hidden in one graph may be what left it for another.
+   */
   async #withNamed(
     part: readonly MetEdge[],
     ends: (Stop | undefined)[],
   ): Promise<readonly MetEdge[]> {
-    const open = part.flatMap(({ side }, at) =>
-      ends[at] === undefined && side === "out" ? [at] : [],
-    );
+    const far = this.#far;
+    const isFollowed = far?.lineages?.areSpread === true && !far.edgesOnly;
+    const open = part.flatMap(({ side }, at) => {
+      const end = ends[at];
+      const isOpen = end === undefined ? side === "out" : isFollowed && end.isHidden === true;
+      return isOpen ? [at] : [];
+    });
     if (open.length === 0) return part;
     const whole = [...part];
     const told = await this.#withRecords(open.flatMap((at) => part[at] ?? []));
-    const names = told.map(({ graph, record }) => this.#farName(graph, record));
+    const names = open.map((at, index): Stop | undefined => {
+      const [end, one] = [ends[at], told[index]];
+      if (end !== undefined) return { graph: end.graph, name: lineageOf(end) };
+      return one === undefined ? undefined : this.#farName(one.graph, one.record);
+    });
     const found = await this.#byName(names.flatMap((name) => name ?? []));
     for (const [index, at] of open.entries()) {
       const [one, name] = [told[index], names[index]];
       if (one !== undefined) whole[at] = one;
       if (name === undefined) continue;
-      const end = found.get(nameOf(name)) ?? name;
+      const end = found.get(nameOf(name)) ?? ends[at] ?? name;
       // Whether something is not there or only hidden is nobody else's business.
       if (end.id !== undefined || this.#access.kind === "owner") ends[at] = end;
     }
@@ -380,13 +456,36 @@ class Ways {
     // An end by id that is not there was forgotten, with its edges.
     if (to === undefined || to instanceof Uint8Array) return undefined;
     if (to.graph === "") return { graph, name: to.name };
-    return this.#mayCross() ? { graph: to.graph, name: to.name } : undefined;
+    // Where lineages are followed, whether the walk may cross was asked of the edge.
+    const isOpen = this.#mayCross() || this.#far?.lineages !== undefined;
+    return isOpen ? { graph: to.graph, name: to.name } : undefined;
   }
 
-  /** The memories that names have by now, by the stops of the names. */
+  /** The memories that names have by now, by the stops of the names: in the graph that is said, or else wherever they are. */
   async #byName(names: readonly Stop[]): Promise<ReadonlyMap<string, Stop>> {
+    if (this.#far?.edgesOnly === true) return new Map();
+    const found = await this.#named(names);
+    const lineages = this.#far?.lineages;
+    if (lineages === undefined) return found;
+    const lost = names.filter((name) => found.get(nameOf(name))?.isHidden !== false);
+    if (lost.length === 0) return found;
+    const listed = await lineages.listed(lost.map(({ name = "" }) => name));
+    const places = lost.map(({ graph, name = "" }, at) =>
+      (listed[at] ?? []).flatMap((other) => (other === graph ? [] : [{ graph: other, name }])),
+    );
+    const elsewhere = await this.#named(places.flat());
+    for (const [at, name] of lost.entries()) {
+      const there = (places[at] ?? []).flatMap((place) => elsewhere.get(nameOf(place)) ?? []);
+      const [home] = there.filter(({ isHidden }) => isHidden !== true).sort(byVersion);
+      const end = home ?? found.get(nameOf(name)) ?? there[0];
+      if (end !== undefined) found.set(nameOf(name), end);
+    }
+    return found;
+  }
+
+  /** The memories that graphs have by names, by the stops of the names. */
+  async #named(names: readonly Stop[]): Promise<Map<string, Stop>> {
     const found = new Map<string, Stop>();
-    if (this.#far?.edgesOnly === true) return found;
     for (const [graph, places] of grouped(names.map((name) => name.graph))) {
       const wanted = places.flatMap((at) => names[at] ?? []);
       const ids = await this.#graphs.read(graph, (reader) =>
@@ -463,36 +562,6 @@ async function seenMemories(
   return seen;
 }
 
-/** A memory as a stop of its graph. */
-export function stopOf(graph: string, found: FoundMemory): Stop {
-  return { graph, id: found.id, found, isHidden: found.row.lifecycle === "tombstoned" };
-}
-
-/** What a lineage is called in the keys of edges: its external id, and the id of its memory. */
-function namesOf({ found, name = "" }: Stop): readonly string[] {
-  if (found === undefined) return [name];
-  const { externalId } = found.head.record.head;
-  return [...new Set([memoryId(found.id), ...(externalId === undefined ? [] : [externalId])])];
-}
-
-function farKeys({ sha256 }: FarWalk, graph: string, stop: Stop): Bytes[] {
-  return namesOf(stop).map((name) => farKey(sha256, { graph, name }));
-}
-
-/** A stop is reached by edges that name its memory, and by those that named it before it was there. */
-function keysOf(far: FarWalk, side: Side): (stop: Stop) => readonly Bytes[] {
-  return (stop) => [...idsOf(stop), ...(side === "in" ? farKeys(far, "", stop) : [])];
-}
-
-function idsOf({ id }: Stop): readonly Bytes[] {
-  return id === undefined ? [] : [id];
-}
-
-function idIn(name: string): { readonly id?: Bytes } {
-  const id = parseUlid(name);
-  return id === undefined ? {} : { id };
-}
-
 /** Edges as met from a stop, one by one as they are asked for. */
 function metFrom(
   from: Pick<MetEdge, "stop" | "graph" | "way">,
@@ -513,74 +582,4 @@ function metFrom(
       for (const one of edges) yield met(one);
     },
   };
-}
-
-/** What was found under each key, put together by the set that the key is of. */
-function regrouped<T>(
-  keys: readonly (readonly Bytes[])[],
-  found: readonly (readonly T[])[],
-): readonly (readonly T[])[] {
-  let next = 0;
-  return keys.map((own) => {
-    const lists = found.slice(next, next + own.length);
-    next += own.length;
-    const [only = []] = lists;
-    return lists.length > 1 ? lists.flat() : only;
-  });
-}
-
-/**
- * Rows in the order of the entries that left them so, which is the order of their times. A row is
- * taken apart when its turn comes: of ten thousand a bounded walk may use a few.
- */
-function byAge(rows: readonly KvRow[], side: Side): Iterable<FoundEdge> {
-  const seqs = Float64Array.from(rows, ({ value }) => adjacencySeq(value));
-  const order = Array.from(rows.keys()).sort((a, b) => (seqs[a] ?? 0) - (seqs[b] ?? 0));
-  return {
-    *[Symbol.iterator]() {
-      for (const at of order) {
-        const row = rows[at];
-        if (row !== undefined) yield { side, edge: readAdjacent(row) };
-      }
-    },
-  };
-}
-
-/** Edges with an ordinal first, ascending; then by the entry that left them so. */
-async function byOrdinal(
-  reader: Reader,
-  lists: readonly (readonly FoundEdge[])[],
-): Promise<readonly (readonly FoundEdge[])[]> {
-  const records = await reader.edges(lists.flat().map(({ edge }) => edge));
-  let next = 0;
-  return lists.map((own) => {
-    const read: FoundEdge[] = [];
-    for (const { side, edge } of own) {
-      const record = records[next++]?.record;
-      if (record !== undefined) read.push({ side, edge, record });
-    }
-    return read.sort((a, b) => rankOf(a) - rankOf(b) || a.edge.seq - b.edge.seq);
-  });
-}
-
-function rankOf({ record }: FoundEdge): number {
-  return record?.ordinal ?? Number.MAX_VALUE;
-}
-
-function createdAt({ record }: FoundEdge): number {
-  return record?.createdAt ?? 0;
-}
-
-/** Where each name stands in a list. */
-export function grouped(
-  names: readonly (string | undefined)[],
-): ReadonlyMap<string, readonly number[]> {
-  const groups = new Map<string, number[]>();
-  for (const [at, name] of names.entries()) {
-    if (name === undefined) continue;
-    const known = groups.get(name);
-    if (known === undefined) groups.set(name, [at]);
-    else known.push(at);
-  }
-  return groups;
 }

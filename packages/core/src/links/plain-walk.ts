@@ -3,7 +3,7 @@
  * is what most walks are, and where rows are at hand they are followed one by one: an edge, the memory behind it, the next.
  *
  * Promise: finds what `breadth-first.ts` finds, in the same order, and gives up on whatever is unusual: a name that no
- * memory has, an edge into another graph, a hidden memory, a level of very many edges. Then nothing was found, and that
+ * memory has, an edge into another graph as it was put, a hidden memory, a level of very many edges. Then nothing was found, and that
  * walk is to be asked.
  */
 import { EDGES_MAX } from "../contract/links.js";
@@ -62,6 +62,9 @@ export async function plainWalk(
     for (const [at, from] of frontier.entries()) {
       for (const { edge, other } of inOrder(reader, rows[at] ?? [])) {
         if (validAt !== undefined && !isValidAt(edge, validAt)) continue;
+        if (edge.origin?.toGraph !== undefined && edge.origin.toGraph !== edge.origin.graph) {
+          return undefined;
+        }
         const known = met.known(other);
         const end = known ?? met.read(other, hop);
         if (end === undefined) return undefined;

@@ -342,8 +342,8 @@ export async function traverse(
 }
 
 /**
- * Walks from a lineage, in every graph that it lived in: its edges stay where they were put. A lineage that
- * is not there yet may be the far end of edges in any graph.
+ * Walks from a lineage, wherever it lives: its edges stay where they were put, and are found from there. A lineage
+ * that is not there yet may be the far end of edges in any graph.
  */
 async function walkFrom(
   hub: Hub,
@@ -354,18 +354,23 @@ async function walkFrom(
   const isNamed = graph !== undefined || String(lineage).startsWith("cortex://");
   const likely = isNamed ? undefined : await walkFromLikely(hub, lineage, how);
   if (likely !== undefined) return likely;
-  const home = await hub.lineages.graphOf(lineage, graph);
-  const graphs = isNamed
-    ? [home ?? graph ?? ""]
-    : home === undefined
-      ? (await hub.listGraphs({ includeArchived: true })).graphs.map(({ id }) => id)
-      : [...new Set([home, ...(await hub.lineages.listedIn(lineage))])];
-  const walks: HubTraversal[] = [];
-  for (const name of graphs.filter((one) => one !== "")) {
-    walks.push(await hub.traverse(name, lineage, how));
-  }
-  const [only] = walks;
-  return walks.length === 1 && only !== undefined ? only : joined(walks, lineage);
+  const home = (await hub.lineages.graphOf(lineage, graph)) ?? graph ?? (await anyGraph(hub));
+  return home === undefined ? NO_WALK : hub.traverse(home, lineage, how);
+}
+
+const NO_WALK: HubTraversal = {
+  hits: [],
+  edges: [],
+  dangling: [],
+  truncated: false,
+  clamped: false,
+  positions: {},
+};
+
+/** A graph, where there is one: from a name that is nowhere yet, a walk may as well begin in any. */
+async function anyGraph(hub: Hub): Promise<string | undefined> {
+  const { graphs } = await hub.listGraphs({ includeArchived: true, limit: 1 });
+  return graphs[0]?.id;
 }
 
 /** The walk from the only graph that ever held a lineage; `undefined` when it has to be looked for. */
@@ -378,28 +383,6 @@ async function walkFromLikely(
   const only = await hub.lineages.onlyIn(lineage);
   const walk = only === undefined ? undefined : await hub.traverse(only, lineage, how);
   return walk?.hits[0]?.hop === 0 ? walk : undefined;
-}
-
-/** Several walks as one: each memory and each edge once, in the order in which they were met. */
-function joined(walks: readonly HubTraversal[], lineage: string): HubTraversal {
-  const hits = new Map(
-    walks.flatMap((walk) => walk.hits.map((hit) => [hit.memory.uri, hit] as const)),
-  );
-  const edges = new Map(
-    walks.flatMap((walk) => walk.edges.map((one) => [one.edge.id, one] as const)),
-  );
-  const ends = walks.flatMap(({ dangling }) => dangling).filter(({ name }) => name !== lineage);
-  return {
-    hits: [...hits.values()],
-    edges: [...edges.values()],
-    dangling: ends,
-    truncated: walks.some(({ truncated }) => truncated),
-    clamped: walks.some(({ clamped }) => clamped),
-    positions: Object.assign({}, ...walks.map(({ positions }) => positions)) as Record<
-      string,
-      number
-    >,
-  };
 }
 
 /** Which graphs a graph is tied to, with edges in memgraph's shape. */

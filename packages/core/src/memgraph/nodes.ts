@@ -192,6 +192,8 @@ export async function moveOf(
           memory.tombstone(place.id, leftFor(graph), { by }),
         );
       }
+      // Walks have to know of every place whose edges they follow; a lineage moves seldom.
+      await hub.lineages.learn([graph, ...left.map((place) => place.graph)]);
     },
   };
 }

@@ -181,9 +181,9 @@ function edgeOf(row: SqlRow, graphs: ReadonlySet<string>): LinkRecord {
   const own = importedFrom(row);
   graphIn(row.graph_id, "graph_id", graphs);
   const toGraph = textOf(row.to_graph, "to_graph") ?? own.graph;
-  // Both ends are where their lineages are now; which graphs the edge named is kept beside it.
+  // It is kept where the lineage that it leaves is now; which graphs it named is kept beside it.
   const graph = importedName(textOf(row.from_home, "graph_id") ?? own.graph);
-  const far = importedName(textOf(row.to_home, "to_graph") ?? toGraph);
+  const far = toGraph === own.graph ? graph : importedName(toGraph);
   const metadata = mapIn(row.metadata, "metadata");
   return {
     at: placeOf("edge", row),

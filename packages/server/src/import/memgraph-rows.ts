@@ -109,9 +109,8 @@ function nodesSql(dialect: Dialect, homes: string, order: string): string {
 
 function edgesSql(dialect: Dialect, homes: string): string {
   const { age, bytewise } = dialect;
-  return `SELECT ${columns(dialect, "edges")}, f.graph_id AS from_home, t.graph_id AS to_home
+  return `SELECT ${columns(dialect, "edges")}, f.graph_id AS from_home
     FROM edges LEFT JOIN ${homes} f ON f.lineage_id = edges.from_lineage
-    LEFT JOIN ${homes} t ON t.lineage_id = edges.to_lineage
     ORDER BY COALESCE(f.graph_id, edges.graph_id) ${bytewise}, ${age("edges.created_at")} ${bytewise},
     edges.id ${bytewise}`;
 }
