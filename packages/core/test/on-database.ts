@@ -55,6 +55,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   "packages/server/src/http/perform.test.ts": OF_TIMING,
   "packages/server/test/docs-commands.test.ts": OF_PAGES,
   "packages/server/test/import-databases.test.ts": OF_REPORTS,
+  "packages/server/test/import-left-out.test.ts": OF_REPORTS,
   "packages/server/test/import-lines.test.ts": OF_REPORTS,
   "packages/server/test/import-memgraph.test.ts": BY_HUNDREDS,
   "packages/server/test/operating-doc.test.ts": OF_PAGES,

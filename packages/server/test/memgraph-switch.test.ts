@@ -88,7 +88,7 @@ describe("the store of a configuration", () => {
   });
 
   test("counts as imported where bad records were left out by hand", async () => {
-    runSql(file, "UPDATE nodes SET metadata = '{' WHERE id = 'n3-v1'");
+    runSql(file, "UPDATE nodes SET kind = '' WHERE id = 'n3-v1'");
     const args = ["import", file, "--from", "memgraph"];
     expect((await place.cortex([...args, "--dry-run"])).exit).toBe(1);
     expect((await ask("memgraph_list_graphs", {})).exit).toBe(1);
@@ -106,12 +106,14 @@ describe("the store of a configuration", () => {
     expect((await ask("memgraph_list_graphs", {}, sqlite)).err).not.toContain("imported");
   });
 
-  test("with a graph that cannot be read says which one", async () => {
+  test("with a graph whose row does not fit says which one and what", async () => {
     runSql(file, "UPDATE graphs SET metadata = '{'");
     const args = ["import", file, "--from", "memgraph"];
     const refused = await place.cortex(args);
     expect(refused.exit).toBe(1);
-    expect(refused.err).toContain(`graph ${GRAPH}: graphs.metadata: expected JSON`);
+    expect(refused.out).toContain(`graph ${GRAPH}: metadata: expected JSON`);
+    expect((await place.cortex([...args, "--skip-bad"])).exit).toBe(3);
+    expect((await contents()).lineages).toEqual(["n1", "n2", "n3"]);
   });
 
   test("may be a file that is not there yet; a flag without a meaning is refused", async () => {

@@ -6,7 +6,7 @@
  * there already, opened and left alone.
  */
 import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import {
   type Cortex,
   CortexError,
@@ -68,7 +68,7 @@ function hubTarget(hub: Hub): Target {
     // A graph stays open in the hub for a while, so asking for it batch by batch costs nothing.
     use: (graph = "", work) => hub.use(graph, work),
     isNew: (graph = "") => made.has(graph),
-    async prepare({ id, notes: _, ...plan }) {
+    async prepare({ id, notes: _, lacking: __, ...plan }) {
       const there = await hub.getGraph(id);
       // One with its first entry alone was left so by a crash, or is made by another import this moment.
       if (there !== undefined && there.seq > 0) {
@@ -206,10 +206,8 @@ export async function importForeign(options: ForeignOptions): Promise<ForeignRep
           else onProgress?.(Math.ceil(done / 2), file.total / 2, file.unit);
         },
       };
-      for (const plan of file.graphs ?? []) tally.graph(plan, await target.prepare(plan));
-      if (file.turns !== undefined) await importTurns(work, file.turns);
-      else if (file.nodes === undefined) await importMemories(work);
-      else await importNodes(work);
+      await importGraphs(work);
+      if (!tally.hasStopped) await importRecords(work);
       if (!tally.hasStopped) await importLinks(work);
       const done = tally.report(report.written);
       if (done.stopped === undefined) noteImported(options);
@@ -220,6 +218,23 @@ export async function importForeign(options: ForeignOptions): Promise<ForeignRep
   } finally {
     await file.close();
   }
+}
+
+/** Makes the graphs of a file, those that cannot be used aside. */
+async function importGraphs({ file, target, tally }: ImportWork): Promise<void> {
+  tally.lacking(file.unusable);
+  for (const plan of file.graphs ?? []) {
+    tally.lacking(plan.lacking);
+    if (tally.hasStopped) return;
+    tally.graph(plan, await target.prepare(plan));
+  }
+}
+
+async function importRecords(work: ImportWork): Promise<void> {
+  const { file } = work;
+  if (file.turns !== undefined) await importTurns(work, file.turns);
+  else if (file.nodes === undefined) await importMemories(work);
+  else await importNodes(work);
 }
 
 function reportPath({ report, location, dryRun }: ForeignOptions): string | undefined {
@@ -287,8 +302,12 @@ class ReportFile {
   add(line: LeftOut): void {
     const path = this.#path;
     if (path === undefined) return;
+    writing(path, () => {
+      // A graph that cannot be used is told before there is a folder.
+      if (!this.#isBegun) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      appendFileSync(path, `${JSON.stringify(line)}\n`, { mode: 0o600 });
+    });
     this.#isBegun = true;
-    writing(path, () => appendFileSync(path, `${JSON.stringify(line)}\n`, { mode: 0o600 }));
   }
 }
 

@@ -4,12 +4,14 @@
  * Everything is kept as it was: ids, times to the billionth of a second, authors, and of every version its
  * own kind, tags, freshness and summary. A graph gets its id in small letters as its name here; a lineage
  * becomes a note under its id in the graph that has it now, each node a version of it; an edge is kept with
- * the lineage that it leaves. What does not fit is a bad record, or is told beside the graph.
+ * the lineage that it leaves. What does not fit is a bad record, or a piece that its record is kept without, or is told
+ * beside the graph.
  */
-import { CortexError, LIMITS } from "@cortex-memory/core";
+import { LIMITS } from "@cortex-memory/core";
 import type { ImportedVersion } from "@cortex-memory/core/contract";
 import { importedName } from "@cortex-memory/core/memgraph";
 import { isDatabaseAddress } from "../config.js";
+import { fitting, Pieces } from "./memgraph-pieces.js";
 import { type MemgraphRows, openPostgresRows, openSqliteRows, textOf } from "./memgraph-rows.js";
 import { IMPORTER } from "./memories.js";
 import {
@@ -20,6 +22,7 @@ import {
   isUnusable,
   jsonIn,
   type LinkRecord,
+  NO_LINEAGE,
   type NodeRecord,
   objectIn,
   type Step,
@@ -34,10 +37,12 @@ import type { SqlRow, SqlValue } from "./sqlite-file.js";
 export async function openMemgraph(place: string): Promise<ForeignFile> {
   const rows = isDatabaseAddress(place) ? await openPostgresRows(place) : openSqliteRows(place);
   try {
-    const graphs = rows.graphs.map(namedGraph);
+    const found = rows.graphs.map((row) => attempt(placeOf("graph", row), () => graphOf(row)));
+    const graphs = found.flatMap((one) => (isUnusable(one) ? [] : [one]));
     const known = new Set(graphs.map(({ id }) => id));
     return {
       graphs,
+      unusable: found.filter(isUnusable),
       total: rows.nodeCount + rows.edgeCount,
       async *memories() {},
       nodes: () => nodes(rows, known),
@@ -50,18 +55,22 @@ export async function openMemgraph(place: string): Promise<ForeignFile> {
   }
 }
 
-/** A graph of the file. No import goes past a bad one, because everything that it holds would be left out: it is named. */
-function namedGraph(row: SqlRow): GraphPlan {
-  const plan = attempt(placeOf("graph", row), () => graphOf(row));
-  if (!isUnusable(plan)) return plan;
-  throw new CortexError(plan.code, `${plan.at}: ${plan.message}`);
-}
-
+/** A graph of the file. One whose id has no place here is left out with all that it holds. */
 function graphOf(row: SqlRow): GraphPlan {
-  const id = needed(row.id, "graphs.id");
-  const name = needed(row.name, "graphs.name");
-  const policy = textOf(row.conflict_policy, "graphs.conflict_policy") ?? "lww";
-  const created = timeOf(row.created_at, "graphs.created_at");
+  const id = idIn(row.id, "id");
+  const pieces = new Pieces(placeOf("graph", row));
+  const given = pieces.take(() => needed(row.name, "name"), id, "it is called by its id");
+  // A graph without a name is called by its id.
+  const isNamed = given.trim() !== "";
+  const policy = pieces.take(() => textOf(row.conflict_policy, "conflict_policy"), "") ?? "lww";
+  const created = pieces.take(
+    () => timeOf(row.created_at, "created_at"),
+    { ms: 0, nanos: 0 },
+    "it is kept as one of 1970",
+  );
+  const kinds = pieces.take(() => listIn(row.kind_whitelist, "kind_whitelist"), []);
+  const rule = { rule: "kind", column: "kind_whitelist", max: LIMITS.listItems } as const;
+  const kindWhitelist = pieces.list(kinds, rule);
   const notes = [
     ...(policy === "lww" || policy === "manual"
       ? []
@@ -69,16 +78,24 @@ function graphOf(row: SqlRow): GraphPlan {
     ...(importedName(id) === id || importedName(id) === id.toLowerCase()
       ? []
       : [`id: ${id} can be no name here; the graph is called ${importedName(id)}`]),
+    ...(isNamed || given === ""
+      ? []
+      : ["name: a blank one can be none here; the graph is called by its id"]),
+    ...(kinds.length > 0 && kindWhitelist.length === 0
+      ? ["kind_whitelist: no kind of it can be one here, so every kind is allowed"]
+      : []),
   ];
   return {
     id: importedName(id),
-    // A graph without a name is called by its id.
-    name: name === "" ? id : name,
+    name: isNamed
+      ? pieces.take(() => fitting("graphName", given, "name"), id, "it is called by its id")
+      : id,
     conflictPolicy: policy === "manual" ? "manual" : "lww",
-    kindWhitelist: listIn(row.kind_whitelist, "graphs.kind_whitelist"),
-    metadata: mapIn(row.metadata, "graphs.metadata") ?? {},
+    kindWhitelist,
+    metadata: pieces.take(() => mapIn(row.metadata, "metadata"), undefined) ?? {},
     origin: { id, createdAt: created.ms, ...(created.nanos === 0 ? {} : { nanos: created.nanos }) },
     ...(notes.length === 0 ? {} : { notes }),
+    ...pieces.lacking,
   };
 }
 
@@ -99,12 +116,20 @@ function placeOf(what: "graph" | "node" | "edge", row: SqlRow): string {
 }
 
 function nodeOf(row: SqlRow, graphs: ReadonlySet<string>): NodeRecord {
-  const ref = needed(row.lineage_id, "lineage_id");
-  const content = needed(row.content, "content");
-  const summary = textOf(row.summary, "summary") ?? "";
-  const metadata = mapIn(row.metadata, "metadata");
-  const tags = listIn(row.tags, "tags");
-  const fresh = row.freshness_at === null ? undefined : timeOf(row.freshness_at, "freshness_at");
+  const pieces = new Pieces(placeOf("node", row));
+  const ref = lineageIn(row.lineage_id, "lineage_id");
+  const content = fitting("content", needed(row.content, "content"), "content");
+  const summary = pieces.take(() => {
+    const text = textOf(row.summary, "summary") ?? "";
+    return fitting("summary", text, "summary");
+  }, "");
+  const metadata = pieces.take(() => mapIn(row.metadata, "metadata"), undefined);
+  const listed = pieces.take(() => listIn(row.tags, "tags"), []);
+  const tags = pieces.list(listed, { rule: "tag", column: "tags", max: LIMITS.importedTags });
+  const fresh =
+    row.freshness_at === null
+      ? undefined
+      : pieces.take(() => timeOf(row.freshness_at, "freshness_at"), undefined);
   const isLong = Buffer.byteLength(content) > LIMITS.contentBytes;
   const isMany = tags.length > LIMITS.tags || new Set(tags).size < tags.length;
   return {
@@ -114,7 +139,7 @@ function nodeOf(row: SqlRow, graphs: ReadonlySet<string>): NodeRecord {
     input: {
       type: "note",
       externalId: ref,
-      kind: needed(row.kind, "kind"),
+      kind: fitting("kind", needed(row.kind, "kind"), "kind"),
       by: IMPORTER,
       source: "imported",
       data: {
@@ -126,7 +151,7 @@ function nodeOf(row: SqlRow, graphs: ReadonlySet<string>): NodeRecord {
       ...(fresh === undefined ? {} : { freshnessAt: fresh.ms }),
     },
     imported: {
-      ...importedFrom(row),
+      ...importedFrom(row, pieces),
       version: numberIn(row.version, "version"),
       beside: besideIn(row.beside),
       ...(isLong ? { content } : {}),
@@ -135,20 +160,25 @@ function nodeOf(row: SqlRow, graphs: ReadonlySet<string>): NodeRecord {
     },
     isFirst: Number(row.is_first) === 1,
     isLast: Number(row.is_last) === 1,
+    ...pieces.lacking,
   };
 }
 
 /** What every row says of its origin. */
 function importedFrom(
   row: SqlRow,
+  pieces: Pieces,
 ): Pick<ImportedVersion, "id" | "graph" | "createdAt" | "createdBy" | "nanos"> {
   const { ms, nanos } = timeOf(row.created_at, "created_at");
   return {
-    id: needed(row.id, "id"),
-    graph: needed(row.graph_id, "graph_id"),
+    id: idIn(row.id, "id"),
+    graph: idIn(row.graph_id, "graph_id"),
     createdAt: ms,
     ...(nanos === 0 ? {} : { nanos }),
-    createdBy: textOf(row.created_by, "created_by") ?? "",
+    createdBy: pieces.take(() => {
+      const author = textOf(row.created_by, "created_by") ?? "";
+      return fitting("author", author, "created_by");
+    }, ""),
   };
 }
 
@@ -172,29 +202,34 @@ async function* edges(
 /** An edge that leaves a lineage which is not there; memgraph lets such edges be. */
 function unfounded(row: SqlRow): Unusable | undefined {
   if (row.from_home !== null) return undefined;
-  const message =
-    "from_lineage: names a lineage that is not there, and an edge is kept with its lineage";
-  return { at: placeOf("edge", row), unusable: "skip", code: "ERR_UNKNOWN_ENDPOINT", message };
+  const [code, message] = ["ERR_UNKNOWN_ENDPOINT", NO_LINEAGE] as const;
+  return { at: placeOf("edge", row), unusable: "skip", code, message };
 }
 
 function edgeOf(row: SqlRow, graphs: ReadonlySet<string>): LinkRecord {
-  const own = importedFrom(row);
+  const pieces = new Pieces(placeOf("edge", row));
+  const own = importedFrom(row, pieces);
   graphIn(row.graph_id, "graph_id", graphs);
-  const toGraph = textOf(row.to_graph, "to_graph") ?? own.graph;
+  const toGraph = row.to_graph === null ? own.graph : idIn(row.to_graph, "to_graph");
   // It is kept where the lineage that it leaves is now; which graphs it named is kept beside it.
   const graph = importedName(textOf(row.from_home, "graph_id") ?? own.graph);
   const far = toGraph === own.graph ? graph : importedName(toGraph);
-  const metadata = mapIn(row.metadata, "metadata");
+  const metadata = pieces.take(() => mapIn(row.metadata, "metadata"), undefined);
+  const ordinal =
+    row.ordinal === null
+      ? undefined
+      : pieces.take(() => numberIn(row.ordinal, "ordinal"), undefined);
   return {
     at: placeOf("edge", row),
     graph,
-    from: needed(row.from_lineage, "from_lineage"),
+    from: lineageIn(row.from_lineage, "from_lineage"),
     kind: needed(row.kind, "kind"),
-    to: needed(row.to_lineage, "to_lineage"),
+    to: lineageIn(row.to_lineage, "to_lineage"),
     ...(far === graph ? {} : { toGraph: far }),
-    ...(row.ordinal === null ? {} : { ordinal: numberIn(row.ordinal, "ordinal") }),
+    ...(ordinal === undefined ? {} : { ordinal }),
     ...(metadata === undefined ? {} : { metadata }),
     imported: { ...own, toGraph },
+    ...pieces.lacking,
   };
 }
 
@@ -202,7 +237,17 @@ function graphIn(value: SqlValue | undefined, field: string, graphs: ReadonlySet
   const id = needed(value, field);
   const name = importedName(id);
   if (graphs.has(name)) return name;
-  throw wrong(field, "a graph of the file", id);
+  throw wrong(field, "a graph of the file that comes in", id);
+}
+
+/** A column with an id that is kept as it is. */
+function idIn(value: SqlValue | undefined, field: string): string {
+  return fitting("id", needed(value, field), field);
+}
+
+/** A column that names a lineage. */
+function lineageIn(value: SqlValue | undefined, field: string): string {
+  return fitting("lineage", needed(value, field), field);
 }
 
 /** A column that must hold a text. */
@@ -236,5 +281,6 @@ function mapIn(
 ): { readonly [key: string]: unknown } | undefined {
   const text = textOf(value, field) ?? "";
   const map = text === "" ? {} : objectIn(jsonIn(text, field) ?? {}, field);
+  fitting("metadata", map, field);
   return Object.keys(map).length === 0 ? undefined : map;
 }

@@ -18,7 +18,7 @@ import {
 import type { BatchItemResult } from "@cortex-memory/core/contract";
 import { linkOf } from "@cortex-memory/core/memgraph";
 import { charsOf, IMPORTER, type ImportWork, plain } from "./memories.js";
-import { attempt, badRecord, isUnusable, type LinkRecord } from "./records.js";
+import { attempt, badRecord, isUnusable, type LinkRecord, NO_LINEAGE } from "./records.js";
 import { drain } from "./tally.js";
 
 /** Failures that are about this link alone: the file may well have such links. */
@@ -165,7 +165,7 @@ async function tryOut(
     ),
   );
   const there = new Set(froms.filter((_, at) => seen[at] === true));
-  for (const { at, from } of links) if (!there.has(from)) tally.skip(at, noEnd("from"));
+  for (const link of links) if (!there.has(link.from)) tally.skip(link.at, noNearEnd(link));
   if (there.size === 0) return;
   await using scratch = await open("memory:");
   await scratch.batch(
@@ -200,8 +200,15 @@ async function count(
 function failed(tally: ImportWork["tally"], link: LinkRecord, error: CortexError): void {
   // What is to be kept as it was is not left out for the sake of its kind without a word.
   const isLost = link.imported !== undefined && error.code === "ERR_EDGE_KIND";
-  if (PASSED_OVER.includes(error.code) && !isLost) tally.skip(link.at, error.message);
+  const isLoose = link.imported !== undefined && error.code === "ERR_UNKNOWN_ENDPOINT";
+  if (isLoose) tally.skip(link.at, noNearEnd(link));
+  else if (PASSED_OVER.includes(error.code) && !isLost) tally.skip(link.at, error.message);
   else tally.unusable(badRecord(link.at, error));
+}
+
+/** Why an edge of a file with graphs is not made: its far end need not be there. */
+function noNearEnd({ imported }: LinkRecord): string {
+  return imported === undefined ? noEnd("from") : NO_LINEAGE;
 }
 
 function noEnd(end: "from" | "to"): string {

@@ -15,6 +15,7 @@ import {
   type Memory,
   open,
 } from "@cortex-memory/core";
+import { namesIn, renamed } from "@cortex-memory/core/contract";
 import {
   CHANGED_HERE,
   charsOf,
@@ -77,7 +78,6 @@ async function bringOnce(
   const there = what.lookUp ? await lineagesOf(memory, nodes) : new Map();
   const planned: NodeRecord[] = [];
   for (const node of nodes) {
-    if (dryRun) known.add(node.graph, node.ref);
     const decision = await decideNode(memory, node, there.get(node.ref));
     if (decision === "write") planned.push(node);
     else if (decision === "unchanged") count(work, begun, node, "unchanged");
@@ -96,11 +96,27 @@ async function bringOnce(
     if (isLate || (isCortexError(failure) && (await wasWritten(memory, node, failure)))) {
       again.push(node);
     } else if (failure !== "not tried") {
-      if (failure !== undefined) tally.unusable(badRecord(node.at, plain(failure)));
+      if (failure !== undefined) tally.unusable(badRecord(node.at, inColumns(failure)));
+      else if (dryRun) known.add(node.graph, node.ref);
       count(work, begun, node, failure === undefined ? "written" : "left");
     }
   }
   return again;
+}
+
+/** What the columns are called whose values a write calls otherwise. */
+const COLUMNS = namesIn({ externalId: "lineage_id", freshnessAt: "freshness_at" });
+
+/** The failure of a node under the names of its columns. */
+function inColumns(error: CortexError): CortexError {
+  const own = plain(error);
+  const inside = /^(?:data|imported)\.(.+)$/.exec(own.details.field ?? "")?.[1];
+  if (inside === undefined) return renamed(own, COLUMNS);
+  const from = (own.details.field ?? "").length - inside.length;
+  const message = own.message.startsWith(own.details.field ?? "")
+    ? own.message.slice(from)
+    : own.message;
+  return new CortexError(own.code, message, { ...own.details, field: inside });
 }
 
 /** Whether a node failed because another import brought it in since it was looked for. */

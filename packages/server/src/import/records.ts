@@ -38,6 +38,7 @@ export interface NodeRecord {
   /** The first and the last version that the file has of the lineage. */
   readonly isFirst: boolean;
   readonly isLast: boolean;
+  readonly lacking?: Lacking;
 }
 
 /** A link to be. */
@@ -58,7 +59,12 @@ export interface LinkRecord {
   readonly imported?: ImportedEdge;
   /** The member of `metadata` by which the link is known again, in a file that may repeat links. */
   readonly mark?: string;
+  readonly lacking?: Lacking;
 }
+
+/** Why an edge is passed over that leaves a lineage which never was, or was left out. */
+export const NO_LINEAGE =
+  "from_lineage: names a lineage that is not there, and an edge is kept with its lineage";
 
 /** A turn of a conversation to be. */
 export interface TurnRecord extends Speech {
@@ -79,6 +85,7 @@ export interface GraphPlan {
   readonly origin?: GraphOrigin;
   /** What is not kept of it, and why. */
   readonly notes?: readonly string[];
+  readonly lacking?: Lacking;
 }
 
 /** What another program knew a graph by. */
@@ -97,6 +104,9 @@ export interface Unusable {
   readonly message: string;
 }
 
+/** Pieces that a record is kept without, because they have no place here; each is as bad as a record. */
+export type Lacking = readonly Unusable[];
+
 /** How far the reading has come. */
 export interface Step<R> {
   readonly item: R | Unusable;
@@ -108,6 +118,8 @@ export interface Step<R> {
 export interface ForeignFile {
   /** The graphs it has; `undefined` when all of it goes into one store. */
   readonly graphs: readonly GraphPlan[] | undefined;
+  /** Graphs of it that cannot be used, with all that they hold. */
+  readonly unusable?: readonly Unusable[];
   /** The work of both passes together, in bytes or rows. */
   readonly total: number;
   /** What `total` counts where it is not records. */

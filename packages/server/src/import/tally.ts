@@ -8,7 +8,7 @@
  * could be read before a damaged page deep in a database.
  */
 import { type ErrorCode, isCortexError } from "@cortex-memory/core";
-import { type GraphPlan, isUnusable, type Step, type Unusable } from "./records.js";
+import { type GraphPlan, isUnusable, type Lacking, type Step, type Unusable } from "./records.js";
 
 /** Lines of each list that a report shows. */
 const SHOWN = 100;
@@ -149,6 +149,11 @@ export class Tally {
     if (!this.#how.skipBad) this.#stopped ??= { at, code, message };
   }
 
+  /** What a record is kept without; where bad records end the import, so does the first of these. */
+  lacking(pieces: Lacking = []): void {
+    for (const piece of pieces) if (!this.hasStopped) this.unusable(piece);
+  }
+
   /** Ends the import, whatever was asked for: nothing more can be read. */
   stop(trouble: Trouble): void {
     this.#stopped ??= trouble;
@@ -193,7 +198,9 @@ interface Grouping<Item> {
 }
 
 /** Brings in every item, until the tally says to stop. */
-export async function drain<Item extends { readonly at: string; readonly graph?: string }>(
+export async function drain<
+  Item extends { readonly at: string; readonly graph?: string; readonly lacking?: Lacking },
+>(
   items: AsyncIterable<Step<Item>>,
   { bringIn, charsOf, nameOf }: Grouping<Item>,
   { tally, onProgress }: { readonly tally: Tally; readonly onProgress: (done: number) => void },
@@ -221,7 +228,12 @@ export async function drain<Item extends { readonly at: string; readonly graph?:
       if (isUnusable(item)) {
         await flush();
         if (!tally.hasStopped) tally.unusable(item);
-      } else await add(item);
+      } else {
+        // What stands before what ends the import is kept.
+        if (item.lacking !== undefined && !tally.passesBad) await flush();
+        tally.lacking(item.lacking);
+        if (!tally.hasStopped) await add(item);
+      }
       if (tally.hasStopped) return;
       last = item.at;
       onProgress(done);
