@@ -1,7 +1,7 @@
 /** The operators of FTS5 as memgraph's users type them: what is an expression, and what it finds. */
 import { expect, test } from "vitest";
 import { openTestHub } from "../testing/index.js";
-import { Analyser } from "../text/analyse.js";
+import { Fts5Words } from "./fts5-words.js";
 import { memgraph } from "./index.js";
 import { expressionOf, matcherOf } from "./operators.js";
 
@@ -110,7 +110,7 @@ test("any other text is no expression", () => {
 test("words that must not be there are not searched for", async () => {
   const expression = expressionOf("alpha NOT (bravo OR char*)");
   if (expression === undefined) throw new Error("it is an expression");
-  const { words, hasPrefix } = matcherOf(expression, await Analyser.load("english"));
+  const { words, hasPrefix } = matcherOf(expression, await Fts5Words.load());
   expect({ words, hasPrefix }).toEqual({ words: ["alpha"], hasPrefix: false });
 });
 

@@ -6,9 +6,10 @@
  * and words side by side that must all be there. Any other text is no expression, and is searched for
  * as it stands. A text of plain words is none either: the more of them a node holds the better.
  *
- * What is found is decided here, word by word; how it ranks is left to `search`.
+ * What is found is decided here, word by word, and words are what FTS5 takes for such: see `fts5-words.ts`. How it
+ * ranks is left to `search`.
  */
-import type { Analyser } from "../text/analyse.js";
+import { type Fts5Words, hasWords, runAround, type Spoken } from "./fts5-words.js";
 
 const COLUMNS = ["content", "summary", "tags"] as const;
 
@@ -134,7 +135,9 @@ class Parser {
         return this.#inside(own);
       }
       const near = this.#near(own);
-      all = all === undefined ? near : { type: "AND", left: all, right: near };
+      // Of phrases side by side, one without a word is none; by itself it is nowhere.
+      if (all === undefined || isEmpty(all)) all = near;
+      else if (!isEmpty(near)) all = { type: "AND", left: all, right: near };
     }
     if (all === undefined) throw new Refused();
     return all;
@@ -229,9 +232,13 @@ class Parser {
   }
 }
 
-/** A word of a phrase: as the index has it, or the beginning of one as it is written. */
-interface Term {
-  readonly word: string;
+/** Whether an expression is of phrases that have no word. */
+function isEmpty(one: Expression): boolean {
+  return one.type === "near" && !one.phrases.flat().some(({ text }) => hasWords(text));
+}
+
+/** A word of a phrase; of a beginning, what it is with and without its ending. */
+interface Term extends Spoken {
   readonly isPrefix: boolean;
 }
 
@@ -245,8 +252,16 @@ export interface Matcher {
   matches(texts: SearchedTexts, met?: (word: string) => void): boolean;
 }
 
-/** The matcher of an expression, with words as the analyser of the graph makes them. */
-export function matcherOf(expression: Expression, analyser: Analyser): Matcher {
+/** How a word is looked for. */
+interface Looking {
+  readonly words: Fts5Words;
+  /** True takes a beginning for what FTS5 takes it, and nothing more: where what is found is left out. */
+  readonly isStrict: boolean;
+  readonly met: (word: string) => void;
+}
+
+/** The matcher of an expression. */
+export function matcherOf(expression: Expression, fts5: Fts5Words): Matcher {
   const words: string[] = [];
   let hasPrefix = false;
   const wanted = (one: Expression, isWanted: boolean): void => {
@@ -265,80 +280,61 @@ export function matcherOf(expression: Expression, analyser: Analyser): Matcher {
   return {
     words,
     hasPrefix,
-    matches: (texts, met = () => {}) =>
-      holds(expression, columnsOf(analyser, texts), analyser, met),
+    matches: (texts, met = () => {}) => {
+      const spoke = columnsOf(fts5, texts);
+      return holds(expression, spoke, { words: fts5, isStrict: false, met });
+    },
   };
-}
-
-interface Spoken {
-  readonly word: string;
-  /** As it is written, in small letters and without accents. */
-  readonly plain: string;
 }
 
 type Spoke = { readonly [column in Column]: readonly Spoken[] };
 
-function columnsOf(analyser: Analyser, texts: SearchedTexts): Spoke {
-  const spoken = (text: string): readonly Spoken[] =>
-    analyser
-      .tokens(text)
-      .map(({ word, start, end }) => ({ word, plain: plainOf(text.slice(start, end)) }));
+function columnsOf(words: Fts5Words, texts: SearchedTexts): Spoke {
   return {
-    content: spoken(texts.content),
-    summary: spoken(texts.summary),
-    tags: spoken(texts.tags),
+    content: words.of(texts.content),
+    summary: words.of(texts.summary),
+    tags: words.of(texts.tags),
   };
 }
 
-function plainOf(text: string): string {
-  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-}
-
-function holds(
-  one: Expression,
-  spoke: Spoke,
-  analyser: Analyser,
-  met: (word: string) => void,
-): boolean {
+function holds(one: Expression, spoke: Spoke, looking: Looking): boolean {
   switch (one.type) {
     case "near":
-      return holdsNear(one, spoke, analyser, met);
+      return holdsNear(one, spoke, looking);
     case "AND":
-      return holds(one.left, spoke, analyser, met) && holds(one.right, spoke, analyser, met);
+      return holds(one.left, spoke, looking) && holds(one.right, spoke, looking);
     case "OR": {
-      const left = holds(one.left, spoke, analyser, met);
-      return holds(one.right, spoke, analyser, met) || left;
+      const left = holds(one.left, spoke, looking);
+      return holds(one.right, spoke, looking) || left;
     }
-    case "NOT":
-      return holds(one.left, spoke, analyser, met) && !holds(one.right, spoke, analyser, () => {});
+    case "NOT": {
+      if (!holds(one.left, spoke, looking)) return false;
+      return !holds(one.right, spoke, { ...looking, isStrict: true, met: () => {} });
+    }
   }
 }
 
 function holdsNear(
   { phrases, columns, distance, isFirst }: Near,
   spoke: Spoke,
-  analyser: Analyser,
-  met: (word: string) => void,
+  looking: Looking,
 ): boolean {
   const terms = phrases
-    .map((phrase) => termsOf(phrase, analyser))
+    .map((phrase) => termsOf(phrase, looking.words))
     .filter(({ length }) => length > 0);
-  // A phrase without words is nowhere.
-  if (terms.length < phrases.length) return false;
+  // Phrases without words are nowhere; beside others they are none.
+  if (terms.length === 0) return false;
   return columns.some((column) => {
-    const places = terms.map((own) => placesOf(own, spoke[column], met));
+    const places = terms.map((own) => placesOf(own, spoke[column], looking));
     if (isFirst) return places[0]?.includes(0) === true;
     return areNear(places, terms, distance);
   });
 }
 
-function termsOf(phrase: Phrase, analyser: Analyser): readonly Term[] {
+function termsOf(phrase: Phrase, words: Fts5Words): readonly Term[] {
   return phrase.flatMap(({ text, isPrefix }) => {
-    const tokens = analyser.tokens(text);
-    return tokens.map(({ word, start, end }, at): Term => {
-      const isLast = isPrefix && at === tokens.length - 1;
-      return { word: isLast ? plainOf(text.slice(start, end)) : word, isPrefix: isLast };
-    });
+    const spoken = words.of(text);
+    return spoken.map((one, at) => ({ ...one, isPrefix: isPrefix && at === spoken.length - 1 }));
   });
 }
 
@@ -346,18 +342,21 @@ function termsOf(phrase: Phrase, analyser: Analyser): readonly Term[] {
 function placesOf(
   terms: readonly Term[],
   spoken: readonly Spoken[],
-  met: (word: string) => void,
+  { isStrict, met }: Looking,
 ): readonly number[] {
   const places: number[] = [];
   for (let at = 0; at + terms.length <= spoken.length; at += 1) {
-    const isHere = terms.every(({ word, isPrefix }, index) => {
+    const isHere = terms.every(({ word, plain, isPrefix }, index) => {
       const said = spoken[at + index];
-      return isPrefix ? said?.plain.startsWith(word) : said?.word === word;
+      if (said === undefined || !isPrefix) return said?.word === word;
+      // FTS5 takes the ending off a beginning as well. As it is written, `runn*` finds `running` too.
+      return said.word.startsWith(word) || (!isStrict && said.plain.startsWith(plain));
     });
     if (!isHere) continue;
     places.push(at);
     for (const [index, { isPrefix }] of terms.entries()) {
-      if (isPrefix) met(spoken[at + index]?.plain ?? "");
+      const said = spoken[at + index];
+      if (isPrefix && said !== undefined) met(runAround(said));
     }
   }
   return places;

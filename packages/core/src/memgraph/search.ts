@@ -24,6 +24,7 @@ import { LIMITS } from "../limits.js";
 import { parseWith } from "../records/fields.js";
 import { rankShare } from "../search/search.js";
 import { Analyser } from "../text/analyse.js";
+import { Fts5Words } from "./fts5-words.js";
 import { type GraphNode, nodesOf, withNodes } from "./node.js";
 import { expressionOf, type Matcher, matcherOf, type SearchedTexts } from "./operators.js";
 import { type AccessOption, admitted } from "./policies.js";
@@ -103,29 +104,51 @@ async function searchIn(
   });
   const expression = expressionOf(text);
   if (expression === undefined) return hitsOf(await memory.search(text, { ...how, limit }));
+  const matcher = matcherOf(expression, await Fts5Words.load());
   const { language } = await memory.config();
-  const matcher = matcherOf(expression, await Analyser.load(language ?? "english"));
-  const words = matcher.hasPrefix ? await metWords(hub, memory, matcher, query, options) : [];
+  const isHidden = hidden(await Analyser.load(language ?? "english"));
+  const { nodes, words } =
+    matcher.hasPrefix || matcher.words.some(isHidden)
+      ? await lookedThrough(hub, memory, matcher, query, options)
+      : NOTHING;
   const wide = [...matcher.words, ...words].map((word) => word.replaceAll('"', " ")).join(" ");
   const found = await hitsOf(await memory.search(wide, { ...how, limit: LIMITS.listLimit }));
-  const hits = found.hits.filter(({ node }) => matcher.matches(textsOf(node)));
+  const ranked = found.hits.filter(({ node }) => matcher.matches(textsOf(node)));
+  const ids = new Set(ranked.map(({ node }) => node.id));
+  // What was found by looking and no word of the index leads to comes last.
+  const rest = nodes.filter(({ id }) => !ids.has(id));
+  const hits = [...ranked, ...rest.map((node) => ({ node, score: 0, snippet: "" }))];
   return { hits: hits.slice(0, limit), seq: found.seq };
 }
 
-/** The words that beginnings stand for, found by looking at every node that the filters leave. */
-async function metWords(
+/**
+ * Which words the index may not lead to although FTS5 finds them: those that a query does without, and those that are
+ * part of a word of the index, as `don` is of `don't` and `c` of `c++`.
+ */
+function hidden(analyser: Analyser): (text: string) => boolean {
+  const isPart = (word: string): boolean =>
+    /^[cf]$/i.test(word) || analyser.isStopWord(word) || analyser.isStopWord(`${word}t`);
+  return (text) => (text.match(/[\p{L}\p{N}]+/gu) ?? []).some(isPart);
+}
+
+const NOTHING = { nodes: [], words: [] } as const;
+
+/** What an expression finds by looking at every node that the filters leave, and the words that its beginnings met. */
+async function lookedThrough(
   hub: Hub,
   memory: Cortex,
   matcher: Matcher,
-  { kinds, tags }: NodeQuery,
+  { kinds, tags, freshOnly }: NodeQuery,
   { access }: AccessOption,
-): Promise<readonly string[]> {
+): Promise<{ readonly nodes: readonly GraphNode[]; readonly words: readonly string[] }> {
   const page = await memory.list({ written: { kinds, tags, siblings: true }, access });
   const words = new Set<string>();
-  for (const node of await nodesOf(hub, page.memories)) {
-    matcher.matches(textsOf(node), (word) => words.add(word));
-  }
-  return [...words].slice(0, LIMITS.queryWords);
+  const now = hub.now();
+  const nodes = (await nodesOf(hub, page.memories)).filter((node) => {
+    const isFresh = freshOnly !== true || node.freshnessAt === undefined || node.freshnessAt >= now;
+    return isFresh && matcher.matches(textsOf(node), (word) => words.add(word));
+  });
+  return { nodes, words: [...words].slice(0, LIMITS.queryWords) };
 }
 
 function textsOf({ content, summary, tags }: GraphNode): SearchedTexts {
