@@ -352,6 +352,38 @@ describe("subgraphs", () => {
     expect(nodes[1]).toMatchObject({ created: true, version: 1 });
   });
 
+  test("what is wrong with an item is called as the caller called it", async () => {
+    const graph = await newGraph();
+    const kind = "fact";
+    const long = "x".repeat(300);
+    const { nodes, edges } = await ask<{
+      readonly nodes: readonly Answer[];
+      readonly edges: readonly Answer[];
+    }>("put_subgraph", {
+      graph_id: graph,
+      nodes: [
+        { kind, content: "", lineage_id: long },
+        { kind, content: "", metadata: { a: 2 ** 60 } },
+        { kind, content: "", summary: "s".repeat(70_000) },
+        { kind, content: "", created_by: long },
+        { kind, content: "", based_on_version: 0 },
+      ],
+      edges: [
+        { kind, from_lineage: long, to_lineage: "x" },
+        { kind, from_lineage: "x", to_lineage: long },
+        { kind, from_lineage: "nobody", to_lineage: "x" },
+        { kind, from_lineage: "x", to_lineage: "x", to_graph: "no name" },
+      ],
+    });
+    const fields = [...nodes, ...edges].map(
+      ({ error = "" }) => /^memgraph: [a-z ]*: ([^:]*)/.exec(String(error))?.[1] ?? error,
+    );
+    expect(fields).toEqual([
+      ...["lineage_id", "metadata.a", "summary", "created_by", ""],
+      ...["from_lineage", "to_lineage", "from_lineage", "to_graph"],
+    ]);
+  });
+
   test("case 75: nodes alone and edges alone", async () => {
     const graph = await newGraph();
     const two = [
@@ -374,6 +406,15 @@ describe("the rest of the fifteen", () => {
     const { tools } = await server.client.listTools();
     const shown = tools.map(({ name }) => name).filter((name) => name.startsWith("memgraph_"));
     expect(shown).toEqual(MEMGRAPH_TOOLS.map(({ name }) => name));
+  });
+
+  test("arguments that are null are none, as for any other program", async () => {
+    const asked = {
+      method: "tools/call",
+      params: { name: "memgraph_list_graphs", arguments: null },
+    };
+    const answer: Answer = await server.client.request(asked as never);
+    expect(answer.structuredContent).toEqual(await ask("list_graphs"));
   });
 
   test("lists page by offset, in full or compact; unknown arguments are refused", async () => {

@@ -352,6 +352,9 @@ describe("routes and shapes", () => {
       ["POST", "/v1/nodes", { graph_id: "nobody", kind: "k", content: "x" }, "graph_id"],
       ["POST", "/v1/nodes", { graph_id: g, kind: "k", lineage_id: "x".repeat(300) }, "lineage_id"],
       ["POST", "/v1/nodes", { graph_id: g, kind: "k", created_by: "x".repeat(300) }, "created_by"],
+      ["POST", "/v1/nodes", { graph_id: g, kind: "k", summary: "x".repeat(70_000) }, "summary"],
+      ["POST", "/v1/nodes", { graph_id: g, kind: "k", metadata: { a: 2 ** 60 } }, "metadata.a"],
+      ["GET", `/v1/nodes/${encodeURIComponent(a.id)}?version=1`, undefined, "at_version, at_time"],
     ] as const;
     for (const [method, path, body, field] of wrong) {
       const { json } = await send(method, path, body);
@@ -360,6 +363,43 @@ describe("routes and shapes", () => {
         detail: expect.stringMatching(new RegExp(`^${field}: `)),
       });
     }
+  });
+
+  test("a version that cannot be says that the lineage is new, or that what was read is old", async () => {
+    for (const conflict_policy of ["lww", "manual"]) {
+      const g = await graph({ conflict_policy });
+      for (const based_on_version of [0, -1, 7, 2 ** 40]) {
+        const made = await node(g, "new", { based_on_version });
+        expect(made.version).toBe(1);
+        const more = { lineage_id: `${conflict_policy} ${based_on_version}`, based_on_version };
+        expect((await node(g, "named", more)).version).toBe(1);
+        const { lineage_id } = made;
+        const again = { graph_id: g, kind: "fact", content: "again", lineage_id, based_on_version };
+        const { status, json } = await server.post("/v1/nodes", again);
+        expect(status).toBe(conflict_policy === "lww" ? 201 : 409);
+        if (status === 409) expect(json.conflicts).toEqual([made.id]);
+        for (const version of ["0", "-1", "7", "1099511627776"]) {
+          const path = `/v1/nodes/${encodeURIComponent(lineage_id)}?version=${version}`;
+          expect([version, (await server.get(path)).status]).toEqual([version, 404]);
+        }
+      }
+    }
+  });
+
+  test("ids of graphs that can be no names here are not there, and come back as they came", async () => {
+    const g = await graph();
+    const a = await node(g, "a");
+    expect((await server.get("/v1/graphs/no%20name")).status).toBe(404);
+    expect((await server.get("/v1/graphs/no%20name/nodes")).json.nodes).toEqual([]);
+    expect((await server.get("/v1/graphs/no%20name/schema")).json.graph_id).toBe("no name");
+    const unknown = "01KRABNKNXWN00000000000ZZZ";
+    const made = await edge(g, a, a, { to_graph: unknown });
+    expect(made.to_graph).toBe(unknown);
+    const path = `/v1/nodes/${encodeURIComponent(a.lineage_id)}/incoming`;
+    expect((await server.get(path)).json.edges).toEqual([made]);
+    expect((await server.get(`/v1/graphs/${g}/symlinks`)).json.outbound).toEqual([
+      { graph_id: unknown, edge_count: 1 },
+    ]);
   });
 
   test("an unknown lineage has an empty history and no neighbours", async () => {

@@ -47,6 +47,9 @@ const HOLDERS = 10_000;
 /** Graphs that are asked one by one; of more than these the catalogue reads the rest first. */
 const ASKED_MAX = 8;
 
+/** A graph's name that is an id of memgraph's in small letters; see `graphName`. */
+const ULID_NAME = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+
 /** What lineages are looked up with. */
 interface LineageParts {
   readonly catalogue: Catalogue;
@@ -168,7 +171,9 @@ export class Lineages {
     const known = this.#shown.get(graph);
     if (known !== undefined) return known;
     const row = await this.#parts.catalogue.graph(graph);
-    const name = row?.config.origin?.id ?? graph;
+    // One that is not here was named by its id alone, and ids of this form are written large.
+    const unknown = ULID_NAME.test(graph) ? graph.toUpperCase() : graph;
+    const name = row === undefined ? unknown : (row.config.origin?.id ?? graph);
     // What a graph came with is said by its first configuration, and never again.
     if (row !== undefined && row.size > 1) this.#shown.set(graph, name);
     return name;

@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 import { parseUlid } from "../codec/ulid.js";
-import { anyObject, listOf, textField, timeOf, whole } from "../contract/fields.js";
+import { anyObject, listOf, textField, timeOf } from "../contract/fields.js";
 import { kind, tag, type Upsert, type WriteInput } from "../contract/memory.js";
 import { checkInput } from "../contract/refusal.js";
 import type { Memory } from "../contract/shapes.js";
@@ -16,7 +16,7 @@ import { checkOptions } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
 import { areApart, isLeft, type LineagePlace, leftFor } from "../hub/lineages.js";
-import { LIMITS } from "../limits.js";
+import { LIMITS, VERSION_MAX } from "../limits.js";
 import { openVersions } from "../memory/read.js";
 import type { JsonObject } from "../records/fields.js";
 import { type Access, speakerOf } from "../scope/access.js";
@@ -273,8 +273,8 @@ export interface LineageOptions extends AccessOption {
 }
 
 const nodeAt = z.strictObject({
-  /** This version; wins over `atTime`. */
-  atVersion: whole(1).optional(),
+  /** This version, if there is one of that number; wins over `atTime`. */
+  atVersion: z.int().optional(),
   /** The version that was current then. */
   atTime: timeOf("a time").optional(),
   /** The graph that holds the lineage; looked up when not given. */
@@ -297,6 +297,8 @@ export async function getNode(
   if (isPinned && String(ref).startsWith("cortex://")) {
     throw invalid("atVersion, atTime", "none of them beside a node id, which names a version", ref);
   }
+  // Versions are counted from 1.
+  if (atVersion !== undefined && (atVersion < 1 || atVersion > VERSION_MAX)) return undefined;
   const isName = options.graph === undefined && !String(ref).startsWith("cortex://");
   const likely = isPinned || !isName ? undefined : await likelyNode(hub, ref, access);
   if (likely !== undefined) return likely;

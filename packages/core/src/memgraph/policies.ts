@@ -4,7 +4,7 @@
  */
 import { namesIn, renamed } from "../contract/refusal.js";
 import type { Policy } from "../contract/verb.js";
-import { type CortexError, type ErrorCode, isCortexError } from "../errors.js";
+import { CortexError, type ErrorCode, isCortexError } from "../errors.js";
 import { admitToGraphs } from "../hub/context.js";
 import type { Source } from "../records/types.js";
 import { type Access, speakerOf } from "../scope/access.js";
@@ -98,5 +98,25 @@ export function memgraphText(error: CortexError): string {
 
 /** Throws a failure of an ordinary verb with its fields called as the caller of memgraph's call did. */
 export function inWords(error: unknown, words: { readonly [field: string]: string }): never {
-  throw isCortexError(error) ? renamed(error, namesIn(words)) : error;
+  throw isCortexError(error) ? worded(error, words) : error;
 }
+
+/** The same failure with its field called as here; what a memory's data holds are members of a node. */
+export function worded(
+  error: CortexError,
+  words: { readonly [field: string]: string },
+): CortexError {
+  const { field = "" } = error.details;
+  const own = field.startsWith(DATA) ? renamed(error, () => "") : error;
+  if (own === error) return renamed(error, namesIn(words));
+  // What is left begins with the dot.
+  const bare = (own.details.field ?? "").slice(1);
+  return new CortexError(
+    own.code,
+    own.message.slice(1),
+    { ...own.details, field: bare },
+    error.cause,
+  );
+}
+
+const DATA = "data.";

@@ -10,7 +10,7 @@
 import * as z from "zod";
 import type { BatchItem, BatchItemResult } from "../contract/batch.js";
 import { listOf } from "../contract/fields.js";
-import { checkInput, namesIn, renamed } from "../contract/refusal.js";
+import { checkInput, renamed } from "../contract/refusal.js";
 import type { Cortex } from "../cortex.js";
 import { checkObject, checkOptions } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
@@ -18,7 +18,7 @@ import type { Hub } from "../hub/hub.js";
 import type { Access } from "../scope/access.js";
 import { EDGE_WORDS, type GraphEdgeInput, linkOf } from "./edges.js";
 import { type Move, moveOf, NODE_WORDS, type NodeInput, noteOf } from "./nodes.js";
-import { type AccessOption, admitted, CONFLICT_TEXT, memgraphText } from "./policies.js";
+import { type AccessOption, admitted, CONFLICT_TEXT, memgraphText, worded } from "./policies.js";
 
 /** Most nodes of one call. */
 export const SUBGRAPH_NODES_MAX = 50;
@@ -51,6 +51,8 @@ export interface SubgraphInput extends z.input<typeof subgraphSchema> {}
 export interface SubgraphOptions extends AccessOption {
   /** True lets one failure fail the whole call. */
   readonly atomic?: boolean;
+  /** What the fields of nodes and edges are called in the texts of failures; as they are here unless told otherwise. */
+  readonly nameOf?: (field: string) => string;
 }
 
 /** What became of a node. */
@@ -91,7 +93,8 @@ export async function putSubgraph(
   options: SubgraphOptions = {},
 ): Promise<SubgraphResult> {
   admitted("putSubgraph", options);
-  checkOptions(options, ["atomic", "access"]);
+  checkOptions(options, ["atomic", "access", "nameOf"]);
+  const { nameOf = (field) => field } = options;
   const { nodes = [], edges = [] } = checkInput(subgraphSchema, subgraph);
   const isTooMuch = nodes.length > SUBGRAPH_NODES_MAX || edges.length > SUBGRAPH_EDGES_MAX;
   if (isTooMuch || nodes.length + edges.length === 0) {
@@ -118,14 +121,16 @@ export async function putSubgraph(
       atomic,
       access: options.access,
     });
-    const told = nodes.map((node, at) => nodeResult(node, results[at]));
+    const called = results.map(
+      (result): BatchItemResult =>
+        result.ok ? result : { ...result, error: renamed(result.error, nameOf) },
+    );
+    const told = nodes.map((node, at) => nodeResult(node, called[at]));
     for (const [at, move] of place.moves) if (results[at]?.ok === true) await move.leave();
     for (const { lineageId } of told) {
       if (lineageId !== undefined) hub.lineages.note(lineageId, memory.actor);
     }
-    const made = edges.map((edge, at) =>
-      edgeResult(memory.actor, edge, results[nodes.length + at]),
-    );
+    const made = edges.map((edge, at) => edgeResult(memory.actor, edge, called[nodes.length + at]));
     return { nodes: told, edges: made, seq };
   });
 }
@@ -241,7 +246,7 @@ function plainError(error: CortexError, item: BatchItem | CortexError): CortexEr
     return endError(`ref not found: ${typeof end === "string" ? end : end.ref}`);
   }
   const words: { readonly [field: string]: string } = "link" in item ? EDGE_WORDS : NODE_WORDS;
-  return renamed(own, namesIn(words));
+  return worded(own, words);
 }
 
 /** The same failure, naming the item it happened in. */

@@ -116,9 +116,9 @@ function blameTheCaller({ server }: McpServer): void {
     readonly _requestHandlers: Map<string, Handler>;
   };
   for (const [method, handler] of handlers) {
-    handlers.set(method, async (...args) => {
+    handlers.set(method, async (request, ...rest) => {
       try {
-        return await handler(...args);
+        return await handler(method === "tools/call" ? withoutNull(request) : request, ...rest);
       } catch (error) {
         const issue = issueIn(error);
         if (issue === undefined) throw error;
@@ -127,6 +127,14 @@ function blameTheCaller({ server }: McpServer): void {
       }
     });
   }
+}
+
+/** A call whose arguments are null, as some clients say that there are none. */
+function withoutNull(request: unknown): unknown {
+  const { params } = request as { readonly params?: { readonly arguments?: unknown } };
+  if (params?.arguments !== null) return request;
+  const { arguments: _, ...others } = params;
+  return { ...(request as object), params: others };
 }
 
 /** What a schema of the SDK found wrong, which it throws as a text. */

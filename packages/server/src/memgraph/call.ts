@@ -10,7 +10,13 @@
 import { type Access, type Hub, isCortexError } from "@cortex-memory/core";
 import { refusalOf, renamed, unwrapped } from "@cortex-memory/core/contract";
 import type { HUB_POLICIES } from "@cortex-memory/core/doors";
-import { type MEMGRAPH_POLICIES, type Memgraph, memgraph } from "@cortex-memory/core/memgraph";
+import {
+  graphName,
+  importedName,
+  type MEMGRAPH_POLICIES,
+  type Memgraph,
+  memgraph,
+} from "@cortex-memory/core/memgraph";
 import type * as z from "zod";
 
 /** A JSON object. */
@@ -102,9 +108,11 @@ interface CallSpec<I extends z.ZodObject, O extends z.ZodObject>
   readonly idempotent?: boolean;
   readonly input: I;
   readonly output: O;
+  /** `input` names a graph by its name here, `asked` by the id that was given. */
   readonly call: (
     door: CallDoor,
     input: z.output<I>,
+    asked: z.output<I>,
   ) => Promise<z.input<O> | { readonly json: z.input<O>; readonly error: string }>;
 }
 
@@ -120,7 +128,12 @@ export function defineCall<I extends z.ZodObject, O extends z.ZodObject>(
     async run(door, input, meant = (given) => given) {
       const asked = checked(row.input, input, meant);
       try {
-        const answer = await call(door, asked);
+        const { graph_id } = asked as { readonly graph_id?: unknown };
+        const named =
+          typeof graph_id === "string"
+            ? { ...asked, graph_id: await graphMeant(door, graph_id, effect) }
+            : asked;
+        const answer = await call(door, named, asked);
         return isFailed(answer) ? answer : { json: answer as Json };
       } catch (error) {
         throw isCortexError(error) ? renamed(error, memberOf(row.input)) : error;
@@ -129,12 +142,42 @@ export function defineCall<I extends z.ZodObject, O extends z.ZodObject>(
   };
 }
 
-/** What a call names the fields of the store's: `fromLineage` is `from_lineage` in its input. */
+/**
+ * The name of the graph that an id means: one that can be no name here is only that of an imported graph. Where none is
+ * called so a read finds nothing, and a write is told what names are.
+ */
+async function graphMeant(
+  { hub, access }: CallDoor,
+  id: string,
+  effect: MemgraphCall["effect"],
+): Promise<string> {
+  if (id === "") return id;
+  const name = importedName(id);
+  if (effect === "read" || name === graphName(id)) return name;
+  return (await hub.getGraph(name, { access })) === undefined ? id : name;
+}
+
+/** The same of the far end of an edge to be, where it is said. */
+export async function farGraph(
+  door: CallDoor,
+  id: string | undefined,
+): Promise<string | undefined> {
+  return id === undefined ? undefined : graphMeant(door, id, "write");
+}
+
+/** A name of the store's as JSON has it: `fromLineage` is `from_lineage`. */
+export function fieldText(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** What a call names the fields of the store's in its input: the graph, for one, is `graph_id`. */
 function memberOf({ shape }: z.ZodObject): (field: string) => string {
-  return (field) => {
-    const name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const member = (field: string): string => {
+    const name = fieldText(field);
     return [name, `${name}_id`].find((one) => Object.hasOwn(shape, one)) ?? field;
   };
+  // A failure may be about several fields together.
+  return (field) => field.split(", ").map(member).join(", ");
 }
 
 /** The input as the schema takes it: checked once where it is right as it came and says nothing empty, as most is. */

@@ -5,7 +5,7 @@
  */
 
 import type { GraphInfo } from "@cortex-memory/core";
-import { anyObject, listOf, VERSION_MAX, whole } from "@cortex-memory/core/contract";
+import { anyObject, listOf } from "@cortex-memory/core/contract";
 import type {
   CompactNode,
   GraphEdge,
@@ -230,7 +230,8 @@ export const nodeFields = {
   metadata: anyObject.exactOptional(),
   freshness_at: isoTime("when to look at it again"),
   created_by: author,
-  based_on_version: whole(1, VERSION_MAX).describe("the version you read").exactOptional(),
+  // As in memgraph, one that no version can have says that the lineage is new, or that what was read is out of date.
+  based_on_version: z.int().describe("the version you read").exactOptional(),
 };
 
 /** The node that is written. */

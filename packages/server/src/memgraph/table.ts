@@ -8,13 +8,15 @@
  */
 
 import { CortexError, type GraphInfo } from "@cortex-memory/core";
-import { anyObject, listOf, VERSION_MAX, whole } from "@cortex-memory/core/contract";
+import { anyObject, listOf } from "@cortex-memory/core/contract";
 import { memgraphText } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import { isoTime } from "../operations/fields.js";
 import {
   type CallDoor,
   defineCall,
+  farGraph,
+  fieldText,
   given,
   type Json,
   type MemgraphCall,
@@ -288,8 +290,11 @@ const describeSchema = defineCall({
   output: schemaJsonShape,
   tool: "memgraph_describe_schema",
   route: { method: "GET", path: "/graphs/:id/schema" },
-  call: async ({ store, access }, { graph_id }) =>
-    schemaJson(await store.describeSchema(graph_id, { access })),
+  call: async ({ store, access }, { graph_id }, asked) => {
+    const schema = await store.describeSchema(graph_id, { access });
+    // Of a graph that is not there, its id as it came.
+    return schemaJson(schema.seq < 0 ? { ...schema, graphId: asked.graph_id } : schema);
+  },
 });
 
 const listTags = defineCall({
@@ -341,7 +346,7 @@ const getNode = defineCall({
   input: z.strictObject({
     node_id: text,
     lineage_id: text,
-    at_version: whole(1, VERSION_MAX).exactOptional(),
+    at_version: z.int().describe("this version").exactOptional(),
     at_time: isoTime("the node that was current then"),
   }),
   output: nodeJsonShape,
@@ -459,7 +464,8 @@ const putEdge = defineCall({
   route: { method: "POST", path: "/edges", otherwise: { created_by: UNNAMED }, status: 201 },
   call: async (door, { graph_id, from_lineage, to_lineage, ...edge }) => {
     const ends = { fromLineage: from_lineage, toLineage: to_lineage };
-    const input = { ...ends, ...edgeInput(edge) };
+    const to_graph = await farGraph(door, edge.to_graph);
+    const input = { ...ends, ...edgeInput({ ...edge, ...given({ to_graph }) }) };
     return edgeJson((await door.store.putEdge(graph_id, input, writing(door))).edge);
   },
 });
@@ -503,16 +509,18 @@ const putSubgraph = defineCall({
     edges: listOf(z.object({ edge_id: text, error: text })),
   }),
   tool: "memgraph_put_subgraph",
-  call: async ({ store, access }, { graph_id, nodes = [], edges = [] }) => {
+  call: async (door, { graph_id, nodes = [], edges = [] }) => {
+    const { store, access } = door;
+    const far = await Promise.all(edges.map(({ to_graph }) => farGraph(door, to_graph)));
     const subgraph = {
       nodes: nodes.map(({ ref, ...node }) => ({ ...given({ ref }), ...nodeInput(node) })),
-      edges: edges.map(({ from_ref, from_lineage, to_ref, to_lineage, ...edge }) => ({
+      edges: edges.map(({ from_ref, from_lineage, to_ref, to_lineage, ...edge }, at) => ({
         ...given({ fromRef: from_ref, fromLineage: from_lineage }),
         ...given({ toRef: to_ref, toLineage: to_lineage }),
-        ...edgeInput(edge),
+        ...edgeInput({ ...edge, ...given({ to_graph: far[at] }) }),
       })),
     };
-    const done = await store.putSubgraph(graph_id, subgraph, { access });
+    const done = await store.putSubgraph(graph_id, subgraph, { access, nameOf: fieldText });
     return {
       nodes: done.nodes.map(({ ref, lineageId, version, created, error }) => ({
         ...given({ ref, lineage_id: lineageId, version, error }),
