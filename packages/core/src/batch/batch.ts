@@ -220,9 +220,9 @@ type UpdateItem = Extract<BatchItem, { readonly update: unknown }>;
 function writeStep(engine: Engine, item: WriteItem, keyed: boolean): WriteStep {
   const { write: given, upsert: going, ref } = item;
   const input = checkInput(write.input, given) as WriteRequest;
-  const prepared = prepareWrite(engine, input, going?.imported);
+  const prepared = prepareWrite(engine, input, going);
   refuseTwoKeys(keyed, input.idempotencyKey);
-  const upsert = going === undefined ? undefined : prepareUpsert(engine, input, going);
+  const upsert = prepareUpsert(engine, input, going);
   return { verb: "write", needs: writeNeeds(prepared, upsert), ref, prepared, upsert };
 }
 

@@ -50,6 +50,7 @@ export function namedForms(to: Pointer): { readonly [name: string]: JsonSchema }
     Principal: schemaOf(textField({ maxBytes: LIMITS.principalBytes })),
     Title: schemaOf(textField({ maxBytes: LIMITS.labelBytes })),
     Content: { type: "string", maxLength: LIMITS.contentBytes },
+    LongContent: { type: "string", maxLength: LIMITS.importedContentBytes },
   };
 }
 

@@ -1,7 +1,6 @@
 /**
- * What a write may say in this process alone: how it goes on from a memory that is there, and what an
- * import says of a version or an edge: what another program knew it by, and what of it is beyond the
- * limits of a write. Times and authors of imports are those of then; when they arrived is told by the
+ * What a write may say in this process alone: how it goes on from a memory that is there, what of it is beyond
+ * the limits of a write, and what an import says of a version or an edge: what another program knew it by. Times and authors of imports are those of then; when they arrived is told by the
  * entries that bring them.
  */
 import { LIMITS, VERSION_MAX } from "../limits.js";
@@ -17,22 +16,37 @@ const importedFields = {
   nanos: whole(0, 999_999).optional(),
 };
 
-/** A version as another program had it, checked. */
-export const importedVersion = strictFields({
-  ...importedFields,
-  version: whole(1, VERSION_MAX),
-  beside: listUpTo(whole(1, VERSION_MAX), LIMITS.batchItems),
-  freshnessNanos: whole(0, 999_999).optional(),
+const wideFields = {
   content: textField({
     maxBytes: LIMITS.importedContentBytes,
     blank: true,
     control: true,
   }).optional(),
   tags: listUpTo(textField({ maxBytes: LIMITS.tagBytes }), LIMITS.importedTags).optional(),
+};
+
+/** What of a version is beyond the limits of a write, checked. */
+export const wideVersion = strictFields(wideFields);
+
+/** What of a version is beyond the limits of a write, for programs that know others. */
+interface WideVersion {
+  /** The content, where it is longer than that of a write may be. */
+  readonly content?: string | undefined;
+  /** The tags, where they are more than a write may have, or some stand there twice. */
+  readonly tags?: readonly string[] | undefined;
+}
+
+/** A version as another program had it, checked. */
+export const importedVersion = strictFields({
+  ...importedFields,
+  version: whole(1, VERSION_MAX),
+  beside: listUpTo(whole(1, VERSION_MAX), LIMITS.batchItems),
+  freshnessNanos: whole(0, 999_999).optional(),
+  ...wideFields,
 });
 
 /** A version as another program had it: it is written as it was there, whatever this graph allows. */
-export interface ImportedVersion {
+export interface ImportedVersion extends WideVersion {
   /** What it was known by, and the graph it was in. */
   readonly id: string;
   readonly graph: string;
@@ -46,10 +60,6 @@ export interface ImportedVersion {
   readonly version: number;
   /** The numbers of the versions that stayed open beside it; it took the place of all others. */
   readonly beside: readonly number[];
-  /** The content, where it is longer than that of a write may be. */
-  readonly content?: string | undefined;
-  /** The tags, where they are more than a write may have, or some stand there twice. */
-  readonly tags?: readonly string[] | undefined;
 }
 
 /** An edge as another program had it, checked. */
@@ -82,4 +92,6 @@ export interface Upsert {
   readonly after?: number | undefined;
   /** Set for a version that another program wrote. */
   readonly imported?: ImportedVersion | undefined;
+  /** What is more than a write may say; alone it may stand beside a new memory without an external id. */
+  readonly wide?: WideVersion | undefined;
 }

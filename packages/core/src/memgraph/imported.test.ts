@@ -122,6 +122,48 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     });
   });
 
+  test("what was imported can be read and put again, longer and with more tags as well", async () => {
+    await using world = await openTestHub({ backend });
+    await graph(world);
+    const { store, hub } = world;
+    const tags = Array.from({ length: 42 }, (_, at) => `t${at}`);
+    await bring(world, "a", 1, { content: "word é ".repeat(40_000), tags }, "fact");
+    const read = await store.getNode("a");
+    if (read === undefined) throw new Error("it was imported");
+    const { kind, lineageId, content } = read;
+    const more = { kind, content: `${content}zebra`, tags: [...read.tags, "t42", "t42"] };
+    const again = { ...more, lineageId, basedOnVersion: 1 };
+    const { node } = await store.putNode(SOURCE, again);
+    expect(node).toMatchObject({ version: 2, tags: [...tags, "t42"] });
+    expect(node.content === again.content).toBe(true);
+    expect((await store.getNode("a"))?.content === again.content).toBe(true);
+    expect((await store.search(SOURCE, { text: "zebra" })).hits).toHaveLength(1);
+    // A new lineage, alone and among others, and one under a key: asked again it is the same, or refused.
+    const { node: alone } = await store.putNode(SOURCE, more);
+    expect(await store.getNode(alone.lineageId)).toEqual(alone);
+    const { nodes } = await store.putSubgraph(SOURCE, { nodes: [{ ...more, ref: "r" }, again] });
+    expect(nodes.map(({ version, created }) => [version, created])).toEqual([
+      [1, true],
+      [3, false],
+    ]);
+    const keyed = (text: string) =>
+      store.putNode(SOURCE, { ...more, content: text }, { idempotencyKey: "k" });
+    const first = await keyed(more.content);
+    expect((await keyed(more.content)).node.id).toBe(first.node.id);
+    const other = keyed(`${more.content}!`).catch(({ code }: { readonly code: string }) => code);
+    expect(await other).toBe("ERR_IDEMPOTENCY");
+    for (const [bad, field] of [
+      [{ content: "x".repeat(LIMITS.importedContentBytes + 1) }, "content"],
+      [{ tags: Array.from({ length: 257 }, (_, at) => `t${at}`) }, "tags"],
+      [{ tags: [...tags, "x".repeat(65)] }, "tags[42]"],
+    ] as const) {
+      const refused = store.putNode(SOURCE, { kind, ...bad }).catch((error: unknown) => error);
+      expect(await refused).toMatchObject({ details: { field } });
+    }
+    const report = await hub.use(NAME, (memory) => memory.rebuild({ verifyOnly: true }));
+    expect(report.ok).toBe(true);
+  });
+
   test("edges keep ids, times and ends; what is forgotten is found by no old id", async () => {
     await using world = await openTestHub({ backend });
     await graph(world);

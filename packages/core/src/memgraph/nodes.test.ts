@@ -272,7 +272,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       [{ basedOnVersion: 1.5 }, "ERR_INVALID"],
       [{ metadata: "x" }, "ERR_INVALID"],
       [{ content: 5 }, "ERR_INVALID"],
-      [{ content: "x".repeat(64 * 1024 + 1) }, "ERR_TOO_LARGE"],
+      [{ content: "x".repeat(8 * 1024 * 1024 + 1) }, "ERR_TOO_LARGE"],
       [{ colour: "red" }, "ERR_UNKNOWN_FIELD"],
     ];
     for (const [input, code] of refused) {

@@ -6,6 +6,7 @@
  * table).
  */
 import * as z from "zod";
+import { utf8Length } from "../codec/text.js";
 import { parseUlid } from "../codec/ulid.js";
 import { anyObject, listOf, textField, timeOf } from "../contract/fields.js";
 import { kind, tag, type Upsert, type WriteInput } from "../contract/memory.js";
@@ -78,15 +79,34 @@ export function noteOf(input: NodeInput, access: Access | undefined): Note {
     lineageId,
     ...node
   } = checkInput(nodeSchema, input);
-  const { tags, freshnessAt, basedOnVersion } = node;
+  const { freshnessAt, basedOnVersion } = node;
+  const { tags, wide } = withinWrite(content, node.tags);
   const data = {
-    content,
+    content: wide?.content === undefined ? content : "",
     ...(summary === undefined || summary === "" ? {} : { summary }),
     ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }),
   };
   const by = authorIn(access, node.createdBy);
   const write = { type: "note", kind, data, tags, freshnessAt, by, externalId: lineageId } as const;
-  return { write, ...(lineageId === undefined ? {} : { upsert: { basedOnVersion } }) };
+  const beyond = wide === undefined ? {} : { wide };
+  if (lineageId !== undefined) return { write, upsert: { basedOnVersion, ...beyond } };
+  return wide === undefined ? { write } : { write, upsert: beyond };
+}
+
+/** The tags that a write takes, and beside them what is more than it takes: nodes were never bound so. */
+function withinWrite(
+  content: string,
+  tags: readonly string[] | undefined,
+): { readonly tags: readonly string[] | undefined; readonly wide?: Upsert["wide"] } {
+  // A text of so many characters has no more bytes than the limit, whatever they are.
+  const isLong =
+    content.length * 3 > LIMITS.contentBytes && utf8Length(content) > LIMITS.contentBytes;
+  const isMany = tags !== undefined && tags.length > LIMITS.tags;
+  const different = isMany ? [...new Set(tags)] : [];
+  const many = different.length > LIMITS.tags ? { tags: different } : {};
+  if (!isLong && different.length <= LIMITS.tags) return { tags };
+  const wide = { ...(isLong ? { content } : {}), ...many };
+  return { tags: different.length > LIMITS.tags ? undefined : tags, wide };
 }
 
 /** How a field of a note is called here. */

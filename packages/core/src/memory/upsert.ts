@@ -49,12 +49,15 @@ export interface PreparedUpsert extends Upsert {
 /** What cannot be said in an upsert, because it is about a new memory alone. */
 const NEW_ALONE = ["id", "slot", "supersedes", "corrects"] as const;
 
-/** Checks an upsert. */
+/** Checks an upsert; `undefined` for a new memory that is only beyond the limits of a write. */
 export function prepareUpsert(
   engine: Engine,
   input: WriteRequest,
-  { basedOnVersion, mustExist, after }: Upsert,
-): PreparedUpsert {
+  upsert: Upsert | undefined,
+): PreparedUpsert | undefined {
+  if (upsert === undefined) return undefined;
+  const { basedOnVersion, mustExist, after, wide } = upsert;
+  if (wide !== undefined && input.externalId === undefined) return undefined;
   const other = NEW_ALONE.find((name) => input[name] !== undefined);
   if (other !== undefined) throw invalid(other, "none beside upsert", input[other]);
   const numbers = Array.isArray(basedOnVersion) ? basedOnVersion : [basedOnVersion ?? 0];

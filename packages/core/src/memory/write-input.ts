@@ -10,7 +10,12 @@ import { encode } from "../codec/cbor.js";
 import { domainHash } from "../codec/hash.js";
 import { normaliseClaim, normaliseSlot } from "../codec/text.js";
 import { isZeroUlid, parseUlid } from "../codec/ulid.js";
-import { type ImportedVersion, importedVersion } from "../contract/imported.js";
+import {
+  type ImportedVersion,
+  importedVersion,
+  type Upsert,
+  wideVersion,
+} from "../contract/imported.js";
 import {
   frameName,
   type HeadFields,
@@ -83,13 +88,14 @@ const REPEATABLE: ReadonlySet<MemoryType> = new Set(["note", "event", "artifact"
 export function prepareWrite(
   engine: Engine,
   input: WriteRequest,
-  given?: ImportedVersion,
+  { imported: given, wide: beyond }: Pick<Upsert, "imported" | "wide"> = {},
 ): PreparedWrite {
   const { type, corrects, externalId, supersedes } = input;
   const { text, data } = gatherData(type, input);
   const imported = given === undefined ? undefined : parseWith(importedVersion, given, "imported");
   const checked = asWritten(input, () => parseData(type, { text, data }, engine.actor));
-  const parsed = withContent(checked, imported?.content);
+  const wide = beyond === undefined ? imported : parseWith(wideVersion, beyond, "");
+  const parsed = withContent(checked, wide?.content);
   const { source = ownSource(engine) } = input;
   const version = prepareVersion(type, parsed, input, source);
   const slot = input.slot === undefined ? undefined : normaliseSlot(input.slot);
@@ -105,7 +111,7 @@ export function prepareWrite(
       lifecycle: head.lifecycle,
       visibility: head.visibility,
       importance: head.importance,
-      tags: imported?.tags ?? head.tags,
+      tags: wide?.tags ?? head.tags,
       frames: head.frames,
       status: gatedStatus(type, source, head.status),
       source,
@@ -123,7 +129,7 @@ export function prepareWrite(
     corrects: corrects === undefined ? undefined : parseRef(engine, corrects, "corrects"),
     request: requestMark(engine, input.idempotencyKey, {
       operation: "write",
-      request: input,
+      request: beyond === undefined ? input : { ...input, wide: beyond },
       by: input.by,
     }).request,
     imported,

@@ -73,10 +73,10 @@ export async function write(
   engine: Engine,
   { similar, access, upsert, memory, ...input }: Asked<"write">,
 ): Promise<WriteResult> {
-  const prepared = prepareWrite(engine, input, upsert?.imported);
+  const prepared = prepareWrite(engine, input, upsert);
   const wantsMemory = memory === true;
-  const going = upsert === undefined ? {} : { upsert: prepareUpsert(engine, input, upsert) };
-  const operation = writeOperation(engine, prepared, { wantsMemory, ...going });
+  const going = prepareUpsert(engine, input, upsert);
+  const operation = writeOperation(engine, prepared, { wantsMemory, upsert: going });
   const { value: written } = await engine.writer.submit(operation);
   // What repeats an earlier result does not have the memory at hand.
   const isBare = wantsMemory && written.memory === undefined;

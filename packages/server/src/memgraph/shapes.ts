@@ -221,7 +221,7 @@ export const tagTexts = listOf(formed("Tag")).exactOptional();
 /** What a node is written with. */
 export const nodeFields = {
   kind: formed("Kind"),
-  content: formed("Content"),
+  content: formed("LongContent"),
   lineage_id: formed("Lineage")
     .describe("an existing lineage, or a name of your own")
     .exactOptional(),
