@@ -21,6 +21,8 @@ export interface TestHubOptions
    * `CORTEX_TEST_POSTGRES` where that is set.
    */
   readonly backend?: "memory" | "lmdb";
+  /** The address of a database to put it in instead. */
+  readonly database?: string | undefined;
   readonly seed?: number;
   /** False leaves the full check out. */
   readonly check?: boolean;
@@ -42,6 +44,7 @@ export interface TestHub extends AsyncDisposable {
 export async function openTestHub(options: TestHubOptions = {}): Promise<TestHub> {
   const {
     backend = "memory",
+    database = backend === "lmdb" ? "" : (process.env.CORTEX_TEST_POSTGRES ?? ""),
     seed = 1,
     check = true,
     wrapCatalogue,
@@ -51,7 +54,6 @@ export async function openTestHub(options: TestHubOptions = {}): Promise<TestHub
   const clock = testClock(TEST_EPOCH_MS, 1);
   const random = seededRandom(seed);
   const folder = backend === "lmdb" ? await mkdtemp(join(tmpdir(), "cortex-hub-")) : undefined;
-  const database = process.env.CORTEX_TEST_POSTGRES ?? "";
   const location = folder ?? (database === "" ? "memory:" : hubIn(database));
   const all: OpenHubOptions = {
     ...shared,
