@@ -199,3 +199,31 @@ test("graphs: each comes in without what does not fit, and one without a fit id 
   });
   expect(told(await bring(3, "--skip-bad"))).toEqual(expected);
 });
+
+test("a fork with current versions in two graphs is open in one of them, and the report says so", async () => {
+  const other = "01KRAB0000000000000000000B";
+  makeMemgraph(file, {
+    graphs: [graphRow(G), graphRow(other)],
+    nodes: [
+      nodeRow(G, "fork", 1, { superseded_by: "fork-v2" }),
+      nodeRow(G, "fork", 2),
+      nodeRow(other, "fork", 3),
+    ],
+  });
+  const said = [
+    { at: "node fork-v2", reason: expect.stringMatching(/^graph_id: .*graph 01K.*B:/) },
+  ];
+  for (const flags of [["--dry-run"], []]) {
+    expect(await bring(0, ...flags)).toMatchObject({ skipped: { count: 1, first: said } });
+  }
+  await inHub(async (store) => {
+    const listed = async (graph: string) =>
+      (await store.listNodes(graph)).nodes.map(({ id, graphId }) => [id, graphId]);
+    expect(await listed(G)).toEqual([]);
+    expect(await listed(other)).toEqual([
+      ["fork-v3", other],
+      ["fork-v2", G],
+    ]);
+    expect(await store.getNode("fork-v2")).toMatchObject({ conflicts: ["fork-v3"] });
+  });
+});

@@ -160,8 +160,17 @@ function nodeOf(row: SqlRow, graphs: ReadonlySet<string>): NodeRecord {
     },
     isFirst: Number(row.is_first) === 1,
     isLast: Number(row.is_last) === 1,
+    ...elsewhere(row),
     ...pieces.lacking,
   };
+}
+
+/** A fork may have a current version in each of two graphs there; here a lineage has one graph at a time. */
+function elsewhere(row: SqlRow): Pick<NodeRecord, "notes"> {
+  const [own, home] = [textOf(row.graph_id, "graph_id"), textOf(row.home, "graph_id")];
+  if (row.superseded_by !== null || own === home) return {};
+  const note = `graph_id: a current version of a lineage that is in graph ${home}: it stays open there, and lists, searches and the schema of ${home} show it, not those of ${own}`;
+  return { notes: [note] };
 }
 
 /** What every row says of its origin. */

@@ -21,7 +21,7 @@ export interface MemgraphRows {
    * that stayed current beside it, as numbers with commas), `is_first` and `is_last` of the lineage.
    */
   nodes(): AsyncIterable<SqlRow>;
-  /** Edges: their own columns, and the graphs that have their ends now: `from_home`, `to_home`. */
+  /** Edges: their own columns, and `from_home`, the graph that has the lineage now that they leave. */
   edges(): AsyncIterable<SqlRow>;
   close(): Promise<void>;
 }

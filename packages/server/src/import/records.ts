@@ -39,6 +39,8 @@ export interface NodeRecord {
   readonly isFirst: boolean;
   readonly isLast: boolean;
   readonly lacking?: Lacking;
+  /** What is kept of it otherwise than it was, and why. */
+  readonly notes?: readonly string[];
 }
 
 /** A link to be. */

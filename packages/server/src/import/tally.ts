@@ -199,7 +199,12 @@ interface Grouping<Item> {
 
 /** Brings in every item, until the tally says to stop. */
 export async function drain<
-  Item extends { readonly at: string; readonly graph?: string; readonly lacking?: Lacking },
+  Item extends {
+    readonly at: string;
+    readonly graph?: string;
+    readonly lacking?: Lacking;
+    readonly notes?: readonly string[];
+  },
 >(
   items: AsyncIterable<Step<Item>>,
   { bringIn, charsOf, nameOf }: Grouping<Item>,
@@ -232,6 +237,7 @@ export async function drain<
         // What stands before what ends the import is kept.
         if (item.lacking !== undefined && !tally.passesBad) await flush();
         tally.lacking(item.lacking);
+        for (const note of tally.hasStopped ? [] : (item.notes ?? [])) tally.skip(item.at, note);
         if (!tally.hasStopped) await add(item);
       }
       if (tally.hasStopped) return;
