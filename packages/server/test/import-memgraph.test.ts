@@ -13,7 +13,7 @@ import type { ForeignReport } from "../src/import/tally.js";
 import { callDoor } from "../src/memgraph/call.js";
 import { MEMGRAPH_CALLS } from "../src/memgraph/table.js";
 import { makePlace, type Place } from "./cortex-process.js";
-import { makeMemgraph, type Row, runSql } from "./foreign-files.js";
+import { graphRow, makeMemgraph, nodeRow, type Row, runSql } from "./foreign-files.js";
 import { startTestServer } from "./http-server.js";
 import {
   comparable,
@@ -327,6 +327,29 @@ test("a graph that was imported with its ids in metadata is not imported again b
   await hub.use(name, async () => undefined, { create: true });
   await bring(file);
   expect(await hub.getGraph(name)).toMatchObject({ origin: { id: earlier?.id }, name: "Lab" });
+});
+
+test("a graph whose id can be no name here is asked for, written to and linked by that id", async () => {
+  const file = join(place.folder, "memgraph.db");
+  const [graph_id, other] = ["My Graph", "Ünïcode/2"];
+  makeMemgraph(file, {
+    graphs: [graphRow(graph_id), graphRow(other)],
+    nodes: [nodeRow(graph_id, "a", 1), nodeRow(other, "b", 1)],
+  });
+  await bring(file);
+  await using hub = await openHub(place.data, { clock: () => NOW });
+  const ask = asking(hub);
+  expect((await ask("getGraph", { graph_id })).id).toBe(graph_id);
+  expect((await ask("listNodes", { graph_id })).nodes).toMatchObject([{ graph_id }]);
+  expect((await ask("describeSchema", { graph_id })).graph_id).toBe(graph_id);
+  const next = { graph_id, lineage_id: "a", kind: "fact", content: "new" };
+  expect(await ask("putNode", next)).toMatchObject({ graph_id, version: 2 });
+  const edge = { from_lineage: "a", to_lineage: "b", kind: "cites", to_graph: other };
+  expect(await ask("putEdge", { graph_id, ...edge })).toMatchObject({ graph_id, to_graph: other });
+  await ask("putSubgraph", { graph_id, edges: [edge] });
+  expect((await ask("symlinks", { graph_id })).outbound).toEqual([
+    { graph_id: other, edge_count: 2 },
+  ]);
 });
 
 const POSTGRES = `
