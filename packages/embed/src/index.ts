@@ -3,8 +3,8 @@
  * no native code and no download. It costs 7 MB on disk and in memory, some microseconds a text.
  *
  * Promises: the model is read once per process, when the first text is embedded; the same text has the
- * same vector everywhere. It knows English; other languages' words come apart into pieces that mean
- * little to it (README.md). Licences and origin of the model: NOTICE.
+ * same vector everywhere. It knows English, and says of a question whether it can read it: other languages' words
+ * come apart into pieces that mean little to it (README.md). Licences and origin of the model: NOTICE.
  */
 import { readFile } from "node:fs/promises";
 import { setImmediate as letOthersRun } from "node:timers/promises";
@@ -27,10 +27,17 @@ export interface LocalEmbedder {
   readonly languages: readonly string[];
   /** A question may wait for a few texts. */
   readonly isQuick: true;
+  /** Whether it can read a question: whether enough of its words are words to it. */
+  readsQuestion(text: string): Promise<boolean>;
   embed(texts: readonly string[]): Promise<readonly Float32Array[]>;
 }
 
 let loading: Promise<StaticModel> | undefined;
+
+function loaded(): Promise<StaticModel> {
+  loading ??= readFile(FILE).then(readModel);
+  return loading;
+}
 
 /** The embedder of the model in this package. */
 export function local(): LocalEmbedder {
@@ -39,9 +46,11 @@ export function local(): LocalEmbedder {
     dimensions: DIMENSIONS,
     languages: LANGUAGES,
     isQuick: true,
+    async readsQuestion(text) {
+      return (await loaded()).readsQuestion(text);
+    },
     async embed(texts) {
-      loading ??= readFile(FILE).then(readModel);
-      const model = await loading;
+      const model = await loaded();
       const vectors: Float32Array[] = [];
       for (const text of texts) {
         vectors.push(model.vectorOf(text));

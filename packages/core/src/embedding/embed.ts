@@ -459,7 +459,7 @@ class EmbedPass {
     for (const [index, { id, row, at }] of stale.entries()) {
       const memory = found[index];
       const text = memory === undefined ? "" : embeddedText(memory);
-      if (text.trim() !== "") {
+      if (text.trim() !== "" && this.#parts.embedder.reads(text)) {
         const hash = textHash(this.#parts.sha256, text);
         wanted.push({ id, hash, bodySeq: bodyPointer(row).seq, text });
       } else if (own[at] !== undefined) emptied.push(id);

@@ -297,11 +297,13 @@ class Lanes implements Gathered {
     for (const key of keys) if (this.memories.has(key)) this.#add(key, { slot: 1 });
   }
 
-  /** Memories near by meaning, if there is an embedder. */
+  /** Memories near by meaning, if there is an embedder that reads the question; a text that it cannot read has no vector. */
   async near(): Promise<void> {
     const { vectors, embedder } = this.#engine;
     if (!this.#question.vector || embedder === undefined || !this.#reader.live) return;
-    const vector = await vectors.embedQuery(this.#speakers.withoutName(this.#question.text));
+    const asked = this.#speakers.withoutName(this.#question.text);
+    if (!(await embedder.readsQuestion(asked))) return;
+    const vector = await vectors.embedQuery(asked);
     const calibration = await vectors.calibration();
     const found = await vectors.near(this.#reader, vector, NEAR);
     const rows = new Map(found.map(({ id, row }) => [keyString(id), row]));

@@ -401,7 +401,8 @@ function isWordKind(kind: number | undefined): boolean {
 }
 
 const SCRIPTS = ["Han", "Hiragana", "Katakana", "Hangul", "Thai", "Lao", "Khmer", "Myanmar"];
-const UNSPACED_CLASS = SCRIPTS.map((name) => `\\p{scx=${name}}`).join("");
+/** Scripts that write no spaces, for a class of characters in a pattern. */
+export const UNSPACED_CLASS = SCRIPTS.map((name) => `\\p{scx=${name}}`).join("");
 const WORD_CLASS = "\\p{L}\\p{M}\\p{N}";
 /** A run of word characters, apostrophes inside it, and the sign behind a single letter. */
 const WIDE_RUN = new RegExp(

@@ -41,6 +41,7 @@ import {
   postJson,
 } from "../net/http-post.js";
 import { unitVector } from "./distance.js";
+import { readerOf } from "./readable.js";
 
 /** Turns texts into vectors of one model. */
 export interface Embedder {
@@ -50,6 +51,13 @@ export interface Embedder {
   readonly dimensions: number;
   /** True where a text takes microseconds and no network: a question then waits for what is not embedded. */
   readonly isQuick?: boolean;
+  /**
+   * The languages whose texts it reads, as in `Intl` ("en", "zh-Hant"); all where it names none. A text in the script of
+   * another language gets no vector, and a question in one is answered without meaning.
+   */
+  readonly languages?: readonly string[];
+  /** Whether it can read a question, where more than the script tells so; one that it cannot is answered without meaning. */
+  readsQuestion?(text: string): boolean | Promise<boolean>;
   /** One vector for each text, in the order of the texts. */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<readonly Float32Array[]>;
   /** The vector of a question, for models that embed questions otherwise than texts. */
@@ -58,12 +66,16 @@ export interface Embedder {
 
 /** An embedder whose answers hold what the file header promises. */
 export interface CheckedEmbedder extends Embedder {
+  /** Whether a text is in a script that the model knows (`readable.ts`). */
+  reads(text: string): boolean;
+  /** The same of a question, and whether the embedder itself says so. */
+  readsQuestion(text: string): Promise<boolean>;
   embedQuery(text: string, signal?: AbortSignal): Promise<Float32Array>;
 }
 
 /** Checks an embedder's own members, and from then on every answer it gives. */
 export function checkEmbedder(embedder: Embedder): CheckedEmbedder {
-  const { model, dimensions } = checkMembers(embedder);
+  const { model, dimensions, reads } = checkMembers(embedder);
   const isQuick = embedder.isQuick === true;
   const embed = async (
     texts: readonly string[],
@@ -80,6 +92,12 @@ export function checkEmbedder(embedder: Embedder): CheckedEmbedder {
     model,
     dimensions,
     isQuick,
+    reads,
+    async readsQuestion(text) {
+      if (!reads(text)) return false;
+      const own = embedder.readsQuestion?.bind(embedder);
+      return own === undefined || (await called(async () => own(text), model, undefined));
+    },
     embed,
     async embedQuery(text, signal) {
       const own = embedder.embedQuery?.bind(embedder);
@@ -98,15 +116,29 @@ export function refusesText(error: unknown): boolean {
   return isCortexError(error, "ERR_EMBEDDER") && error.details.field === "input";
 }
 
-function checkMembers(embedder: Embedder): Pick<Embedder, "model" | "dimensions"> {
+function checkMembers(embedder: Embedder): Pick<CheckedEmbedder, "model" | "dimensions" | "reads"> {
   if (typeof embedder !== "object" || embedder === null || typeof embedder.embed !== "function") {
     throw invalid("embedder", "an object with model, dimensions and embed", embedder);
   }
-  const { model, dimensions } = embedder;
+  const { model, dimensions, languages } = embedder;
   if (typeof model !== "string" || model === "" || model.length > LIMITS.labelBytes) {
     throw invalid("embedder.model", `a name of 1 to ${LIMITS.labelBytes} characters`, model);
   }
-  return { model, dimensions: checkDimensions(dimensions, "embedder.dimensions") };
+  return {
+    model,
+    dimensions: checkDimensions(dimensions, "embedder.dimensions"),
+    reads: checkLanguages(languages),
+  };
+}
+
+function checkLanguages(languages: unknown): CheckedEmbedder["reads"] {
+  if (languages === undefined) return readerOf(undefined);
+  try {
+    if (Array.isArray(languages) && languages.length > 0) return readerOf(languages);
+  } catch {
+    // What `Intl` does not take for a language is refused below.
+  }
+  throw invalid("embedder.languages", 'languages as in Intl, such as ["en"]', languages);
 }
 
 /** Checks the width of vectors. */
