@@ -241,6 +241,8 @@ const recalledShape = z.object({
   sessions: listOf(recalledSessionShape).exactOptional(),
   /** Ready for a prompt: fenced, one line a memory; empty when there is nothing. */
   text: z.string(),
+  /** Where the question asks for an order: the hits in the order of time, as `text` tells them. */
+  inOrder: listOf(memoryIdShape).exactOptional(),
   tokens: z.int(),
   /** No lane is confident. */
   weak: z.boolean(),

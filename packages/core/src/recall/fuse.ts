@@ -27,7 +27,7 @@
  * go by scores alone, ties by name, and what is no turn belongs to none. Otherwise nothing is left out or brought in: the
  * order alone changes.
  */
-import { LANES, type LaneScores } from "../contract/recall.js";
+import { LANES, type Lane, type LaneScores } from "../contract/recall.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
 import type { TurnData } from "../records/data.js";
 import type { Source } from "../records/types.js";
@@ -107,6 +107,16 @@ function relevanceOf(lanes: LaneScores, speaker: boolean): number {
   for (const lane of ADDED_LANES) sum += LANE_WEIGHTS[lane] * (lanes[lane] ?? 0);
   // Time says nothing where something else was asked for: every memory of that day has it.
   return sum === 0 ? 0 : sum + LANE_WEIGHTS.time * time;
+}
+
+/** The lanes that the caller wants to count; `undefined` where none of those says anything. */
+export function countedLanes(
+  all: LaneScores,
+  wanted: readonly Lane[] | undefined,
+): LaneScores | undefined {
+  if (wanted === undefined) return all;
+  const kept = wanted.flatMap((lane) => (all[lane] === undefined ? [] : [[lane, all[lane]]]));
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
 /** The lanes as they went into the score. */
@@ -491,9 +501,35 @@ export function spreadOut<Hit extends PlacedHit>(hits: readonly Hit[]): readonly
   return weighed.map(({ hit }) => hit);
 }
 
-/** Lines in the order of their times; those of one time as they were given. */
-export function inOrderOfTime<Line extends { readonly atMs: number }>(
-  lines: readonly Line[],
-): readonly Line[] {
-  return [...lines].sort((a, b) => a.atMs - b.atMs);
+/** A line of an answer, and where it stands in time. */
+export interface TimedLine {
+  readonly atMs: number;
+  /** The entry that wrote it. */
+  readonly seq: number;
+  readonly place: PlacedHit["place"];
+}
+
+/**
+ * Lines in the order of their times. Those of one time, such as turns that were remembered together, are in the order of
+ * their conversation, and conversations in the order in which they were written.
+ */
+export function inOrderOfTime<Line extends TimedLine>(lines: readonly Line[]): readonly Line[] {
+  const begun = new Map<string, number>();
+  const nameOf = ({ atMs, place }: Line): string => `${atMs} ${place?.session}`;
+  for (const line of lines) {
+    if (line.place === undefined) continue;
+    const name = nameOf(line);
+    begun.set(name, Math.min(begun.get(name) ?? line.seq, line.seq));
+  }
+  const begunAt = (line: Line): number => begun.get(nameOf(line)) ?? line.seq;
+  return [...lines].sort((a, b) => {
+    const [one, other] = [a.place?.session ?? "", b.place?.session ?? ""];
+    return (
+      a.atMs - b.atMs ||
+      begunAt(a) - begunAt(b) ||
+      (one === other ? 0 : one < other ? -1 : 1) ||
+      (a.place?.index ?? 0) - (b.place?.index ?? 0) ||
+      a.seq - b.seq
+    );
+  });
 }

@@ -126,6 +126,23 @@ describe("questions that ask for more than one thing", () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
+  test("are told in the order of a conversation where all of it has one time", async () => {
+    await using store = await openTestStore({ stepMs: 0 });
+    const { memory } = store;
+    const moved = (towns: readonly string[]) =>
+      towns.map((town) => ({ role: "user" as const, content: `I moved to ${town} then.` }));
+    await memory.remember(moved(["Vigo", "Graz", "Cork", "Brno"]), { session: "z" });
+    await memory.write({ type: "fact", text: "I moved to Riga after that." });
+    await memory.remember(moved(["Lund", "Bern"]), { session: "a" });
+    const { hits, inOrder, text } = await memory.recall("In which order did I move?");
+    const byId = new Map(hits.map((hit) => [hit.id, hit.text]));
+    const told = inOrder?.map((id) => /to (\w+)/.exec(byId.get(id) ?? "")?.[1] ?? "") ?? [];
+    expect(told).toEqual(["Vigo", "Graz", "Cork", "Brno", "Riga", "Lund", "Bern"]);
+    const places = told.map((town) => text.indexOf(town));
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect((await memory.recall("Where did I move?")).inOrder).toBeUndefined();
+  });
+
   test("what the user said shall always hold is found for what it bears on", async () => {
     await using store = await openTestStore();
     const { memory } = store;

@@ -40,6 +40,7 @@ import {
   belowTrusted,
   type Contender,
   collapse,
+  countedLanes,
   fuse,
   inOrderOfTime,
   isConfident,
@@ -49,6 +50,7 @@ import {
   rankSessions,
   scaledLanes,
   spreadOut,
+  type TimedLine,
   trustOf,
   type Voiced,
   voiceOf,
@@ -462,16 +464,6 @@ async function rank(
   );
 }
 
-/** The lanes that the caller wants to count; `undefined` where none of those says anything. */
-function countedLanes(
-  all: LaneScores,
-  wanted: readonly Lane[] | undefined,
-): LaneScores | undefined {
-  if (wanted === undefined) return all;
-  const kept = wanted.flatMap((lane) => (all[lane] === undefined ? [] : [[lane, all[lane]]]));
-  return kept.length === 0 ? undefined : Object.fromEntries(kept);
-}
-
 /** Which memories stand for which others. */
 function collapsed(
   analyser: Analyser,
@@ -499,7 +491,7 @@ function packed(
   shown: readonly Finalist[],
   groups: ReadonlyMap<string, readonly string[]>,
 ): Omit<Answer, "weak"> {
-  const sections = new Map<string, { readonly line: string; readonly atMs: number }[]>();
+  const sections = new Map<string, PromptLine[]>();
   const hits: KeyedHit[] = [];
   let tokens = shown.length === 0 ? 0 : frameTokens([TITLE]);
   const trimmed = new Set<string>();
@@ -519,22 +511,36 @@ function packed(
       continue;
     }
     tokens += cost;
-    sections.set(title, [...lines, { line, atMs: worldTimeOf(finalist.memory) }]);
+    sections.set(title, [...lines, promptLineOf(finalist, line)]);
     hits.push(shapeHit(engine, inquiry, finalist, cost, groups.get(finalist.ranked.key) ?? []));
   }
+  const told = [...sections].map(([title, given]) => ({
+    title,
+    lines: isByTime ? inOrderOfTime(given) : given,
+  }));
   return {
     hits,
     text: promptText(
-      [...sections].map(([title, given]) => {
-        const lines = isByTime ? inOrderOfTime(given) : given;
-        return { title, lines: lines.map(({ line }) => line) };
-      }),
+      told.map(({ title, lines }) => ({ title, lines: lines.map(({ line }) => line) })),
     ),
+    ...(isByTime ? { inOrder: told.flatMap(({ lines }) => lines.map(({ id }) => id)) } : {}),
     tokens,
     trimmed: trimmed.size,
     leftOut: reader.live ? [] : ["vector", "salience"],
     seq: reader.position,
   };
+}
+
+/** A line for a prompt, and where its memory stands in time. */
+interface PromptLine extends TimedLine {
+  readonly line: string;
+  readonly id: RecallHit["id"];
+}
+
+function promptLineOf({ memory }: Finalist, line: string): PromptLine {
+  const place = memory.head.record.head.turn;
+  const atMs = worldTimeOf(memory);
+  return { line, id: memoryId(memory.id), atMs, seq: memory.row.seq, place };
 }
 
 /** The heading above each hit: its conversation; what a rival brought in stands under the rival's. */

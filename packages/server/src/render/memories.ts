@@ -213,15 +213,16 @@ export function showSearchBatch(answer: Output<"searchBatch">, ink: Ink): string
 
 type Recalled = Output<"recall">;
 
-/** An answer, best first. */
+/** An answer, best first; one to a question that asks for an order in that order. */
 export function showRecalled(answer: Recalled, ink: Ink): string {
-  const { hits, weak, trimmed, tokens, leftOut, sessions, notEmbedded = 0 } = answer;
+  const { weak, trimmed, tokens, leftOut, sessions, notEmbedded = 0 } = answer;
+  const hits = inOrderOf(answer);
   const pending =
     notEmbedded === 0
       ? []
       : [ink.dim(`${counted(notEmbedded, "entry", "entries")} not embedded yet: cortex embed`)];
   if (hits.length === 0) return [ink.dim("nothing recalled"), ...pending].join("\n");
-  const conversationOf = new Map(
+  const conversationOf = new Map<string, string>(
     (sessions ?? []).flatMap(({ session, turns: [first] }) => (first ? [[first, session]] : [])),
   );
   return [
@@ -240,6 +241,12 @@ export function showRecalled(answer: Recalled, ink: Ink): string {
       : [ink.dim(`of the present only, left out: ${leftOut.join(", ")}`)]),
     ...pending,
   ].join("\n");
+}
+
+function inOrderOf({ hits, inOrder }: Recalled): Recalled["hits"] {
+  if (inOrder === undefined) return hits;
+  const byId = new Map(hits.map((hit) => [hit.id, hit]));
+  return inOrder.flatMap((id) => byId.get(id) ?? []);
 }
 
 /** The lane that found a hit; of several the strongest, so that a line keeps its width. --json has all. */

@@ -83,3 +83,12 @@ test("a row that is folded loses no word, and keeps one that is longer than a li
   expect(line).toMatch(/^ {2}word-0 .*\n {6}word-/s);
   expect(folded("x".repeat(100), 4)).toBe("x".repeat(100));
 });
+
+test("an answer to a question for an order is shown in that order", async () => {
+  await using memory = await open("memory:");
+  const towns = ["Vigo", "Graz", "Cork", "Brno"];
+  const turns = towns.map((town) => ({ role: "user" as const, content: `I moved to ${town}` }));
+  await memory.remember(turns, { session: "a" });
+  const shown = showRecalled(await memory.recall("In which order did I move?"), INK);
+  expect([...shown.matchAll(/moved to (\w+)/g)].map(([, town]) => town)).toEqual(towns);
+});
