@@ -143,6 +143,8 @@ async function whenEmbedded(
 /** What is asked, with the usual values where nothing was said. */
 interface Inquiry {
   readonly questions: readonly string[];
+  /** The times that each question speaks of. */
+  readonly times: ReadonlyMap<string, TimeWords>;
   readonly limit: number;
   readonly budgetTokens: number;
   readonly form: Form;
@@ -171,22 +173,23 @@ function into(brought: Map<string, LaneScores>): NonNullable<Inquiry["onLanes"]>
 }
 
 function inquiryOf(engine: Engine, asked: Asked<"recall">): Inquiry {
-  const { access, budgetTokens } = asked;
   const questions = questionsOf(asked);
   const shapes = questions.map(questionShape);
   const nowMs = asked.now ?? engine.clock();
+  const times = new Map(questions.map((text) => [text, timeWords(text, nowMs)]));
   const gathers =
-    shapes.some((shape) => shape.gathers) || questions.some((text) => timeWords(text, nowMs).alone);
+    shapes.some((shape) => shape.gathers) || [...times.values()].some(({ alone }) => alone);
   return {
     questions,
+    times,
     gathers,
     inOrder: shapes.some((shape) => shape.inOrder),
     limit: asked.limit ?? (gathers ? LIMITS.recallHitsGathered : LIMITS.recallHitsDefault),
-    budgetTokens: budgetOf(access, budgetTokens, LIMITS.recallTokensDefault),
+    budgetTokens: budgetOf(asked.access, asked.budgetTokens, LIMITS.recallTokensDefault),
     // More and shorter ones, where all of something is asked for: the budget is the same.
     form: asked.form ?? (gathers ? "short" : "medium"),
     nowMs,
-    access,
+    access: asked.access,
     filter: filterOf(asked),
     history: asked.history,
     validAt: asked.validAt,
@@ -199,9 +202,8 @@ function inquiryOf(engine: Engine, asked: Asked<"recall">): Inquiry {
 /** Every way of putting the question. */
 function questionsOf({ question, also = [] }: Asked<"recall">): readonly string[] {
   const questions = typeof question === "string" ? [question, ...also] : [...question, ...also];
-  const most = LIMITS.recallQuestions;
-  if (questions.length <= most) return questions;
-  const expected = `at most ${most} ways of putting the question`;
+  if (questions.length <= LIMITS.recallQuestions) return questions;
+  const expected = `at most ${LIMITS.recallQuestions} ways of putting the question`;
   throw invalid("also", expected, questions.length, "ERR_TOO_LARGE");
 }
 
@@ -350,7 +352,7 @@ async function answerOne(
   inquiry: Inquiry,
   text: string,
 ): Promise<Found> {
-  const time = timeWords(text, inquiry.nowMs);
+  const time = inquiry.times.get(text) ?? timeWords(text, inquiry.nowMs);
   const { validAt, nowMs } = inquiry;
   const past = inquiry.history ?? time.past;
   const lifecycles: readonly Lifecycle[] =
@@ -539,8 +541,7 @@ interface PromptLine extends TimedLine {
 
 function promptLineOf({ memory }: Finalist, line: string): PromptLine {
   const place = memory.head.record.head.turn;
-  const atMs = worldTimeOf(memory);
-  return { line, id: memoryId(memory.id), atMs, seq: memory.row.seq, place };
+  return { line, id: memoryId(memory.id), atMs: worldTimeOf(memory), seq: memory.row.seq, place };
 }
 
 /** The heading above each hit: its conversation; what a rival brought in stands under the rival's. */

@@ -2,17 +2,14 @@
  * The time a question speaks of: "in May 2022", "last week", "on 3 March", "two days ago", and whether
  * it asks about the past of a thing ("used to", "before", "originally").
  *
- * Promise: pure; the present is an argument. A question without such words gives nothing, so that
- * ordinary questions are not narrowed. A question that says nothing else asks for whatever there was then. Days are days of the calendar in UTC. The words are data per language
- * (`text/asking-words.ts`); what English months look like, and numbered months and dates, is here.
+ * Promise: pure; the present is an argument. A question without such words gives nothing, so that ordinary questions
+ * are not narrowed, and a day that no month has names no time. A question that says nothing else asks for whatever there was
+ * then. Days are days of the calendar in UTC. All words are data per language (`text/asking-words.ts`); dates in numbers
+ * alone ("2023-03-04", "4.3.2023") are read here. Of phrases that overlap the longest counts.
  */
-import {
-  type AgoUnit,
-  ASKING_WORDS,
-  anyOf,
-  plainText,
-  type RelativeDays,
-} from "../text/asking-words.js";
+import { withoutAccents } from "../text/analyse.js";
+import type { AgoUnit, RelativeDays } from "../text/asking-language.js";
+import { ASKING_WORDS, anyOf, plainText } from "../text/asking-words.js";
 
 /** A stretch of world time. */
 interface Period {
@@ -35,31 +32,6 @@ export interface TimeWords {
 
 const DAY_MS = 86_400_000;
 
-const MONTHS = [
-  "january",
-  "february",
-  "march",
-  "april",
-  "may",
-  "june",
-  "july",
-  "august",
-  "september",
-  "october",
-  "november",
-  "december",
-] as const;
-
-/** Week, day before the name, the name, day after it, year. */
-const MONTH_PATTERN = new RegExp(
-  "(?:\\b(first|second|third|fourth|last) week of )?" +
-    "(?:\\b(\\d{1,2})(?:st|nd|rd|th)?,? (?:of )?)?" +
-    `\\b(${MONTHS.join("|")})\\b` +
-    "(?: (\\d{1,2})(?:st|nd|rd|th)?(?!\\d))?" +
-    "(?:,? (?:of )?(\\d{4})\\b)?",
-  "gi",
-);
-
 /** The patterns of asking words, ready to be used. */
 const PAST = anyOf(({ past }) => past);
 
@@ -77,14 +49,37 @@ const RELATIVE: readonly RelativePattern[] = LANGUAGES.flatMap(({ relative }) =>
   })),
 );
 
-/** The phrases of a past weekday; the names are those of one language, Sunday first. */
-const LAST_WEEKDAY = LANGUAGES.map(({ weekdays, lastWeekday }) => ({
-  names: weekdays.map((name) => new RegExp(`^(?:${name})$`, "u")),
-  pattern: new RegExp(lastWeekday.replace("DAY", `(${weekdays.join("|")})`), "u"),
-}));
+interface WeekdayPattern {
+  readonly names: readonly RegExp[];
+  readonly pattern: RegExp;
+  /** Whether it is a day of the week before this one, and not simply the last such day. */
+  readonly isLastWeeks: boolean;
+}
+
+const WEEKDAYS: readonly WeekdayPattern[] = LANGUAGES.flatMap(
+  ({ weekdays, latestWeekday, lastWeeksWeekday }) => {
+    const names = weekdays.map((name) => new RegExp(`^(?:${name})$`, "u"));
+    const day = `(?<name>${weekdays.join("|")})`;
+    // Of several phrases in one pattern each would name the group anew.
+    const phrases = (sources: readonly string[], isLastWeeks: boolean): WeekdayPattern[] =>
+      sources.map((source) => ({
+        names,
+        isLastWeeks,
+        pattern: new RegExp(source.replace("DAY", day), "u"),
+      }));
+    return [...phrases(lastWeeksWeekday, true), ...phrases(latestWeekday, false)];
+  },
+);
+
+const SEASONS = LANGUAGES.flatMap(({ seasons, lastSeason }) =>
+  seasons.map((name, season) => ({
+    season,
+    pattern: new RegExp(lastSeason.replace("SEASON", `(?:${name})`), "u"),
+  })),
+);
 
 const AGO = LANGUAGES.map(({ ago, units, numbers }) => {
-  const count = `(\\d{1,3}|${Object.keys(numbers).join("|")})`;
+  const count = `((?<!\\d)\\d{1,3}|${Object.keys(numbers).join("|")})`;
   const unit = `(${Object.values(units).join("|")})`;
   const known = Object.entries(units).map(([name, source]) => ({
     name: name as AgoUnit,
@@ -97,34 +92,33 @@ const AGO = LANGUAGES.map(({ ago, units, numbers }) => {
   };
 });
 
-/** Months by name in the other languages: a day before or after, a year, or a word that leads to a month. */
-const OTHER_MONTHS = LANGUAGES.flatMap(({ months, beforeMonth }) => {
-  if (months.length === 0) return [];
-  const names = `(${months.join("|")})`;
-  const source =
-    `(?:\\b(\\d{1,2})\\.?(?: de)? )?(?:\\b(${beforeMonth}) )?\\b${names}\\b` +
-    "(?:,? (?:del? )?(\\d{4})\\b)?";
-  const known = months.map((name) => new RegExp(`^(?:${name})$`, "u"));
-  return [{ known, pattern: new RegExp(source, "gu") }];
+/** Months as each language tells them, and what their names are. */
+const MONTHS = LANGUAGES.map(({ months, monthsShort, weeksOfMonth, month, bareMonth }) => {
+  const exactly = (name: string): RegExp => new RegExp(`^(?:${name})$`, "iu");
+  const names = [...months, ...monthsShort].join("|");
+  const source = month.replace("MONTH", names).replace("WEEK", weeksOfMonth.join("|"));
+  return {
+    months: months.map(exactly),
+    short: monthsShort.map(exactly),
+    weeks: weeksOfMonth.map(exactly),
+    bareMonth,
+    named: new RegExp(`(?<!\\p{L})(?:${names})`, "u"),
+    pattern: new RegExp(source, "giu"),
+  };
 });
 
-/** "2023年5月3日", "5月", "五月": years and days may be missing. */
-const NUMBERED_MONTH =
-  /(?:(\d{4})年)?(\d{1,2}|十[一二]?|[一二三四五六七八九])月(?:份)?(?:(\d{1,2})[日号])?/gu;
-/** A year behind a word that leads to one, or written as such. */
-const YEAR = /\b(?:in|of|during|since|by|seit|im jahr|en|desde|depuis) (\d{4})\b|(\d{4})年/gu;
-const ISO_DATE = /\b(\d{4})-(\d{2})-(\d{2})\b/g;
-const HAN_DIGITS = "一二三四五六七八九十";
+const YEARS = LANGUAGES.map(({ year }) => new RegExp(year, "gu"));
+const ISO_DATE = /(?<![\d-])(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})(?![\d-])/gu;
+const DOTTED_DATE = /(?<![\d.])(?<day>\d{1,2})\.(?<month>\d{1,2})\.(?<year>\d{4})(?!\d)/gu;
+const DATES = [ISO_DATE, DOTTED_DATE];
 
 /** Reads the time words of a question. */
 export function timeWords(question: string, nowMs: number): TimeWords {
-  const text = question.normalize("NFKC");
-  const plain = plainText(text);
-  const named = namedMonths(text, nowMs);
-  const dates = [...isoDates(text), ...(named.length > 0 ? named : otherMonths(plain, nowMs))];
+  const plain = plainText(question);
+  const dates = [...numberedDates(plain), ...namedMonths(question, plain, nowMs)];
   const periods = [...dates, ...relative(plain, nowMs)];
   const years = periods.length > 0 ? [] : bareYears(plain);
-  const all = [...periods, ...years];
+  const all = eachOnce([...periods, ...years]);
   const dated = dates.length + years.length > 0;
   return {
     periods: all,
@@ -136,23 +130,28 @@ export function timeWords(question: string, nowMs: number): TimeWords {
 
 /** The phrases of a time, wherever they stand in a question. */
 const TIMES: readonly RegExp[] = [
-  ...[MONTH_PATTERN, NUMBERED_MONTH, ISO_DATE],
-  ...[...OTHER_MONTHS, ...RELATIVE, ...LAST_WEEKDAY, ...AGO].map(({ pattern }) => pattern),
+  ...DATES,
+  ...[...MONTHS, ...RELATIVE, ...WEEKDAYS, ...SEASONS, ...AGO].map(({ pattern }) => pattern),
+  ...YEARS,
 ].map(({ source }) => new RegExp(source, "giu"));
 
 /** Words that say nothing beside a time; where words are not spaced, any stretch of them. */
-const { chinese: UNSPACED, ...SPACED } = ASKING_WORDS;
 const WHATEVER = new RegExp(
-  `(?<![\\p{L}\\p{N}])(?:${Object.values(SPACED)
-    .map(({ whatever }) => whatever)
-    .join("|")})(?![\\p{L}\\p{N}])|${UNSPACED.whatever}`,
+  [`(?<![\\p{L}\\p{N}])(?:${whateverWhere(true)})(?![\\p{L}\\p{N}])`, whateverWhere(false)].join(
+    "|",
+  ),
   "gu",
 );
+
+function whateverWhere(isSpaced: boolean): string {
+  const some = LANGUAGES.filter(({ spaced }) => spaced === isSpaced);
+  return some.map(({ whatever }) => whatever).join("|");
+}
 
 /** Whether nothing is left of a question, in plain text, without its times and such words. */
 function asksWhatever(question: string): boolean {
   const rest = TIMES.reduce((text, pattern) => text.replace(pattern, " "), question);
-  return !/[\p{L}\p{N}]/u.test(rest.replace(YEAR, " ").replace(WHATEVER, " "));
+  return !/[\p{L}\p{N}]/u.test(rest.replace(WHATEVER, " "));
 }
 
 /** How well a time fits a period: 1 inside, less a few days beside it, 0 elsewhere. */
@@ -164,62 +163,101 @@ export function fitOf(atMs: number, { fromMs, toMs }: Period): number {
   return beside >= reach ? 0 : 0.5 * (1 - beside / reach);
 }
 
-function isoDates(text: string): Period[] {
-  return [...text.matchAll(ISO_DATE)].flatMap(([, year, month, day]) => {
-    const fromMs = Date.UTC(Number(year), Number(month) - 1, Number(day));
-    return Number.isNaN(fromMs) ? [] : [{ fromMs, toMs: fromMs + DAY_MS }];
-  });
-}
-
-/** "May 2022", "3 May", "May 3rd, 2023", "the second week of November". */
-function namedMonths(text: string, nowMs: number): Period[] {
-  return [...text.matchAll(MONTH_PATTERN)].flatMap(([, week, before, name = "", after, year]) => {
-    const month = MONTHS.findIndex((full) => full.startsWith(name.toLowerCase()));
-    const day = before ?? after;
-    const isBare = week === undefined && day === undefined && year === undefined;
-    // "may" and "march" are words as well: alone, a month needs its capital.
-    if (month < 0 || (isBare && !/^[A-Z]/.test(name))) return [];
-    const years = year === undefined ? likelyYears(month, nowMs) : [Number(year)];
-    return years.map((number) => withinMonth(number, month, day, week?.toLowerCase()));
-  });
-}
-
-/** Months in the words of other languages than English, and numbered ones. */
-function otherMonths(text: string, nowMs: number): Period[] {
-  const named = OTHER_MONTHS.flatMap(({ known, pattern }) =>
-    [...text.matchAll(pattern)].flatMap(([, day, before, name = "", year]) => {
-      const isBare = day === undefined && before === undefined && year === undefined;
-      return isBare ? [] : [{ month: known.findIndex((one) => one.test(name)), day, year }];
+function numberedDates(text: string): Period[] {
+  return DATES.flatMap((pattern) =>
+    [...text.matchAll(pattern)].flatMap(({ groups = {} }) => {
+      const month = Number(groups.month) - 1;
+      const day = Number(groups.day);
+      return isDay(day, Number(groups.year), month)
+        ? [withinMonth(Number(groups.year), month, { day })]
+        : [];
     }),
   );
-  const numbered = [...text.matchAll(NUMBERED_MONTH)].map(([, year, name = "", day]) => {
-    const digits = [...name].map((digit) => HAN_DIGITS.indexOf(digit) + 1);
-    const written = digits.reduce((sum, digit) => sum + digit, 0);
-    return { month: (/^\d/.test(name) ? Number(name) : written) - 1, day, year };
-  });
-  return [...named, ...numbered].flatMap(({ month, day, year }) => {
-    if (month < 0 || month > 11) return [];
-    const years = year === undefined ? likelyYears(month, nowMs) : [Number(year)];
-    return years.map((number) => withinMonth(number, month, day, undefined));
+}
+
+/** Whether a month has such a day; months beyond the twelve have none. */
+function isDay(day: number, year: number, month: number): boolean {
+  if (month < 0 || month > 11) return false;
+  return day >= 1 && day <= new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+}
+
+/** What a question says of one month. */
+interface NamedMonth {
+  readonly start: number;
+  readonly end: number;
+  readonly month: number;
+  readonly year: number | undefined;
+  readonly day: number | undefined;
+  /** The place of its week, the last one being the fifth. */
+  readonly week: number | undefined;
+}
+
+/** "May 2022", "3 May", "May 3rd, 2023", "the second week of November", "am 3. März", "2023年5月3日". */
+function namedMonths(question: string, plain: string, nowMs: number): Period[] {
+  // Most questions name no month: a look for the names is a tenth of the work.
+  const languages = MONTHS.filter(({ named }) => named.test(plain));
+  if (languages.length === 0) return [];
+  const text = withoutAccents(question.normalize("NFKC"));
+  const told = languages.flatMap((language) =>
+    [...text.matchAll(language.pattern)].flatMap((match) => monthIn(match, language) ?? []),
+  );
+  // Sorting is stable: of equals the first language counts.
+  told.sort((a, b) => b.end - b.start - (a.end - a.start));
+  const taken: NamedMonth[] = [];
+  for (const one of told) {
+    if (taken.every(({ start, end }) => one.end <= start || one.start >= end)) taken.push(one);
+  }
+  return taken.flatMap(({ month, year, day, week }) => {
+    const years = year === undefined ? likelyYears(month, nowMs) : [year];
+    const fitting = day === undefined ? years : years.filter((one) => isDay(day, one, month));
+    return fitting.map((one) => withinMonth(one, month, { day, week }));
   });
 }
+
+/** What a phrase says of a month; `undefined` where the name alone is no month. */
+function monthIn(
+  { 0: phrase, index, groups = {} }: RegExpExecArray,
+  { months, short, weeks, bareMonth }: (typeof MONTHS)[number],
+): NamedMonth | undefined {
+  const { month: name = "", week, lead, year, day, after } = groups;
+  const inFull = months.findIndex((one) => one.test(name));
+  const month = inFull < 0 ? short.findIndex((one) => one.test(name)) : inFull;
+  const isBare = [week, lead, year, day, after].every((part) => part === undefined);
+  const isMonth =
+    !isBare ||
+    (inFull >= 0 && (bareMonth === "always" || (bareMonth === "capital" && /^\p{Lu}/u.test(name))));
+  if (month < 0 || !isMonth) return undefined;
+  return {
+    start: index,
+    end: index + phrase.length,
+    month,
+    year: numberOf(year),
+    day: numberOf(day ?? after),
+    week: week === undefined ? undefined : weeks.findIndex((one) => one.test(week)),
+  };
+}
+
+function numberOf(digits: string | undefined): number | undefined {
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** Weeks of a month that are counted from its begin; the one after them is its last. */
+const WEEKS_COUNTED = 4;
 
 function withinMonth(
   year: number,
   month: number,
-  day: string | undefined,
-  week: string | undefined,
+  { day, week }: { readonly day?: number | undefined; readonly week?: number | undefined },
 ): Period {
   const start = Date.UTC(year, month, 1);
   const end = Date.UTC(year, month + 1, 1);
   if (day !== undefined) {
-    const fromMs = Date.UTC(year, month, Number(day));
+    const fromMs = Date.UTC(year, month, day);
     return { fromMs, toMs: fromMs + DAY_MS };
   }
-  const at = ["first", "second", "third", "fourth"].indexOf(week ?? "");
-  if (at >= 0) return { fromMs: start + 7 * at * DAY_MS, toMs: start + 7 * (at + 1) * DAY_MS };
-  if (week === "last") return { fromMs: end - 7 * DAY_MS, toMs: end };
-  return { fromMs: start, toMs: end };
+  if (week === undefined) return { fromMs: start, toMs: end };
+  if (week === WEEKS_COUNTED) return { fromMs: end - 7 * DAY_MS, toMs: end };
+  return { fromMs: start + 7 * week * DAY_MS, toMs: start + 7 * (week + 1) * DAY_MS };
 }
 
 /** A month without a year is the last one that has begun, or the one before it. */
@@ -230,34 +268,39 @@ function likelyYears(month: number, nowMs: number): number[] {
 }
 
 function bareYears(text: string): Period[] {
-  return [...text.matchAll(YEAR)].flatMap(([, spaced, written]) => {
-    const year = Number(spaced ?? written);
-    if (year < 1900 || year > 2199) return [];
-    return [{ fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) }];
-  });
+  return YEARS.flatMap((pattern) =>
+    [...text.matchAll(pattern)].flatMap(({ groups }) => {
+      const year = Number(groups?.year);
+      return year < 1900 || year > 2199 ? [] : [wholeYear(year)];
+    }),
+  );
+}
+
+function wholeYear(year: number): Period {
+  return { fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) };
+}
+
+/** Each stretch once: what several languages say alike is one. */
+function eachOnce(periods: readonly Period[]): readonly Period[] {
+  return [...new Map(periods.map((one) => [`${one.fromMs} ${one.toMs}`, one])).values()];
 }
 
 function relative(text: string, nowMs: number): Period[] {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const found: Period[] = [];
-  const days = (back: number, length: number): void => {
-    found.push({ fromMs: today - back * DAY_MS, toMs: today - (back - length) * DAY_MS });
-  };
-  for (const { days: meant, pattern } of RELATIVE) {
-    if (!pattern.test(text)) continue;
-    if (meant === "last year") found.push(lastYear(nowMs));
-    else days(...RELATIVE_DAYS[meant]);
+  for (const { days, pattern } of RELATIVE) {
+    if (pattern.test(text)) found.push(relativeDays(days, today));
   }
-  for (const { names, pattern } of LAST_WEEKDAY) {
-    const name = pattern.exec(text)?.[1];
-    if (name !== undefined)
-      days(
-        daysSince(
-          names.findIndex((one) => one.test(name)),
-          today,
-        ),
-        1,
-      );
+  for (const { names, pattern, isLastWeeks } of WEEKDAYS) {
+    const name = pattern.exec(text)?.groups?.name;
+    if (name === undefined) continue;
+    const weekday = names.findIndex((one) => one.test(name));
+    found.push(
+      daysBack(isLastWeeks ? sinceLastWeeks(weekday, today) : daysSince(weekday, today), 1, today),
+    );
+  }
+  for (const { season, pattern } of SEASONS) {
+    if (pattern.test(text)) found.push(lastSeason(season, nowMs));
   }
   for (const { numbers, known, pattern } of AGO) {
     const [, word = "", unit = ""] = pattern.exec(text) ?? [];
@@ -268,25 +311,61 @@ function relative(text: string, nowMs: number): Period[] {
   return found;
 }
 
+function daysBack(back: number, length: number, today: number): Period {
+  return { fromMs: today - back * DAY_MS, toMs: today - (back - length) * DAY_MS };
+}
+
 /** How many days back a phrase begins, and how many it means; people count back roughly. */
-const RELATIVE_DAYS: { readonly [days in Exclude<RelativeDays, "last year">]: [number, number] } = {
+const RELATIVE_DAYS = {
   today: [0, 1],
   yesterday: [1, 1],
+  "day before yesterday": [2, 1],
   "this week": [6, 7],
   "last week": [13, 13],
-  "last weekend": [9, 9],
   "this month": [30, 31],
   "last month": [61, 61],
-};
+} as const satisfies { readonly [days in RelativeDays]?: readonly [number, number] };
 
-function lastYear(nowMs: number): Period {
+const SATURDAY = 6;
+
+function relativeDays(days: RelativeDays, today: number): Period {
+  const year = new Date(today).getUTCFullYear();
+  switch (days) {
+    case "this year":
+      return wholeYear(year);
+    case "last year":
+      return wholeYear(year - 1);
+    case "this weekend":
+      // On a Saturday this one, from then on the one that has begun.
+      return daysBack(daysSince(SATURDAY, today) % 7, 2, today);
+    case "last weekend":
+      // The last one that is over: a Sunday is of the one that is not.
+      return daysBack(daysSince(0, today) + 1, 2, today);
+    default: {
+      const [back, length] = RELATIVE_DAYS[days];
+      return daysBack(back, length, today);
+    }
+  }
+}
+
+/** The last such season that is over, spring being 0 and beginning in March. */
+function lastSeason(season: number, nowMs: number): Period {
   const year = new Date(nowMs).getUTCFullYear();
-  return { fromMs: Date.UTC(year - 1, 0, 1), toMs: Date.UTC(year, 0, 1) };
+  const begins = (of: number): number => Date.UTC(of, 3 * season + 2, 1);
+  const ends = (of: number): number => Date.UTC(of, 3 * season + 5, 1);
+  const latest = [year, year - 1].find((of) => ends(of) <= nowMs) ?? year - 2;
+  return { fromMs: begins(latest), toMs: ends(latest) };
 }
 
 /** Days since the last such weekday, 0 being Sunday. */
 function daysSince(weekday: number, today: number): number {
   return ((new Date(today).getUTCDay() - weekday + 6) % 7) + 1;
+}
+
+/** Days since that weekday of the week before this one, weeks beginning on Monday. */
+function sinceLastWeeks(weekday: number, today: number): number {
+  const sinceMonday = (new Date(today).getUTCDay() + 6) % 7;
+  return sinceMonday + 7 - ((weekday + 6) % 7);
 }
 
 /** People count back roughly: the period is as wide as the unit they count in. */

@@ -1,0 +1,100 @@
+/**
+ * The words people ask with in Chinese and Japanese, which write no spaces: data for `asking-words.ts`; what each
+ * member means is said in `asking-language.ts`.
+ */
+import type { AskingLanguage } from "./asking-language.js";
+
+const HAN_DIGITS = "一二三四五六七八九";
+/** Months are numbered, in digits or in words. */
+const MONTHS = [
+  ...[..."一二三四五六七八九十"].map((word, at) =>
+    at === 9 ? `10|${word}` : `0?${at + 1}|${word}`,
+  ),
+  "11|十一",
+  "12|十二",
+];
+const MONTH =
+  `(?:(?<year>\\d{4})年)?(?<![\\d十${HAN_DIGITS}])(?<month>MONTH)月(?:份)?(?![曜間间])` +
+  "(?:(?<day>\\d{1,2})[日号])?";
+const COUNTS = { 一: 1, 二: 2, 三: 3, 四: 4, 五: 5, 六: 6, 七: 7, 八: 8, 九: 9, 十: 10 };
+const CHINESE_OVER = "(?=[^。！？?!]*[了过])";
+
+/** How Chinese asks. */
+export const CHINESE: AskingLanguage = {
+  spaced: false,
+  months: MONTHS,
+  monthsShort: [],
+  weeksOfMonth: [],
+  month: MONTH,
+  bareMonth: "always",
+  year: "(?<!\\d)(?<year>\\d{4})年(?!前)",
+  weekdays: ["日|天", "一", "二", "三", "四", "五", "六"],
+  latestWeekday: [`(?<![上下个])(?:周|星期|礼拜)(?:DAY)${CHINESE_OVER}`],
+  lastWeeksWeekday: ["上个?(?:周|星期|礼拜)(?:DAY)"],
+  seasons: [],
+  lastSeason: "",
+  relative: {
+    today: "今天|今晚|今早",
+    yesterday: "昨天|昨晚",
+    "day before yesterday": "(?<!大)前天",
+    "this week": "这周(?![末一二三四五六日天])|本周(?!末)|这个?星期(?![一二三四五六日天])",
+    "last week": "上个?(?:周|星期|礼拜)(?![一二三四五六日天末])",
+    "this weekend": `(?<!上个?)周末${CHINESE_OVER}`,
+    "last weekend": "上个?周末",
+    "this month": "这个月|本月",
+    "last month": "上个?月",
+    "this year": "今年",
+    "last year": "去年",
+  },
+  ago: "N个?UNIT(?:之|以)?前",
+  units: { day: "天|日", week: "周|星期|礼拜", month: "月", year: "年" },
+  numbers: { ...COUNTS, 两: 2, 几: 3 },
+  past: ["以前|之前|曾经|过去|原来|当初|当时|不再|本来|从前"],
+  whatever: "什么|哪些|我们?|你们?|做|干|了|过|都|在|有|发生|事情?|的|说|聊|谈|和|吗|呢",
+  gathering: ["哪些|多少|几次|几个|列出|列举|所有|全部|一切|总结"],
+  order: ["顺序|先后|时间线"],
+  telling: "列出 列举 总结 顺序 提到 谈到 对话",
+  standing: ["请?(?:总是|始终|永远|一直|每次|从不|从现在起|以后|不要再)"],
+};
+
+/** How Japanese asks. */
+export const JAPANESE: AskingLanguage = {
+  spaced: false,
+  months: MONTHS,
+  monthsShort: [],
+  weeksOfMonth: [],
+  month: MONTH,
+  bareMonth: "always",
+  year: "(?<!\\d)(?<year>\\d{4})年(?!前)",
+  weekdays: ["日", "月", "火", "水", "木", "金", "土"],
+  latestWeekday: [
+    "(?<!先週の?|来週の?|今週の?|次の)(?:DAY)曜日?(?=[^。！？?!]*(?:した|だった|いた|った|んだ|ました|たか|たの))",
+  ],
+  lastWeeksWeekday: ["先週の?(?:DAY)曜"],
+  seasons: [],
+  lastSeason: "",
+  relative: {
+    today: "今日|今朝|今晩|今夜",
+    yesterday: "(?<!一)昨日|昨夜|昨晩|ゆうべ|(?<!おと)きのう",
+    "day before yesterday": "一昨日|おととい",
+    "this week": "今週(?!末|の[日月火水木金土]曜)",
+    "last week": "先週(?!末|の?[日月火水木金土]曜)",
+    "this weekend": "(?<!先)週末(?=[^。！？?!]*(?:した|だった|いた|った|ました))",
+    "last weekend": "先週末|先週の週末",
+    "this month": "今月",
+    "last month": "先月",
+    "this year": "今年",
+    "last year": "去年|昨年",
+  },
+  ago: "N(?:か|ヶ|カ|ケ|箇)?UNIT前",
+  units: { day: "日", week: "週間?", month: "月", year: "年" },
+  numbers: COUNTS,
+  past: ["以前|昔|かつて|もともと|元々|当初|当時|前は|前に"],
+  whatever:
+    "何|なに|どんな|私たち|私|僕|俺|あなた|こと|もの|話し合|話|言|し|まし|た|てい|い|っ|あり|あっ|起き|起こ|すべて|全部|ついて|" +
+    "[はがをにでとのもかねよ]|です|ます",
+  gathering: [],
+  order: [],
+  telling: "一覧 会話 順番 順序 話した まとめて",
+  standing: [],
+};
