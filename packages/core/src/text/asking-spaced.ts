@@ -4,6 +4,8 @@
  */
 import type { AskingLanguage } from "./asking-language.js";
 
+const ENGLISH_PLURAL =
+  "(?:(?!always|does|this)\\w{3,}(?<!s)s|people|children|men|women|kids|teeth|mice)";
 const ENGLISH_OVER =
   "(?<=\\b(?:did|was|were|had|happened|went|met|saw|said|told|asked|called|came|ate)\\b[^.?!]*)";
 
@@ -73,12 +75,17 @@ export const ENGLISH: AskingLanguage = {
   gathering: [
     "\\bhow (?:many|often)\\b|\\b(?:list|enumerate|summari[sz]e|summary)\\b",
     "\\b(?:all|each|every|everything) (?:of )?(?:the|my|our|his|her|their|i|we|things?|times?)\\b",
-    "\\b(?:which|what) (?:\\w+ ){0,2}?\\w{3,}(?<!s)s (?:have|has|had|did|do|does|are|were|can|i|we)\\b",
+    "\\b(?:name|tell me|show me|give me) (?:all|every|each)\\b",
+    "\\b(?:each|every) (?!day|morning|evening|night|week|month|year|hour|minute|now)\\w+ (?:that |where |which )?(?:i|we|he|she|they)\\b",
+    `\\b(?:which|what) (?:\\w+ ){0,2}?${ENGLISH_PLURAL} (?:have|has|had|did|do|does|are|were|can|i|we)\\b`,
+    `\\b(?:what|who|which) (?:are|were) (?:all )?(?:of )?(?:the|my|our|his|her|their|\\w+['’]s) (?:\\w+ ){0,2}?${ENGLISH_PLURAL}\\b`,
     "\\b(?:what|which) (?:kinds?|sorts?|types?) of\\b",
   ],
   order: [
     "\\bin (?:what|which|chronological|the right) order\\b|\\bin order\\b(?! to| for| that)",
     "\\border (?:in which|of (?:the )?events)\\b|\\b(?:timeline|chronolog\\w+|sequence of)\\b",
+    "\\b(?:first|earliest|oldest) to (?:the )?(?:last|latest|newest)\\b",
+    "\\b(?:what|who|which(?: \\w+){0,2}) (?:came|happened) first\\b",
   ],
   telling:
     "aspect aspects bring brought chat chats comprehensive conversation conversations different discuss " +
@@ -92,6 +99,12 @@ export const ENGLISH: AskingLanguage = {
   ],
 };
 
+/** Nouns that are several. Many single ones end in -e, so of those the several ones are listed. */
+const GERMAN_PLURAL =
+  "\\w{2,}(?:en|ern|eln)|\\w{2,}(?<!butt|dau|fed|leb|mau|mutt|numm|schwest|steu|tocht)er|\\w{2,}(?<!bas|hau|i|mau|prax)s|" +
+  "\\w*(?:abende|ausfluge|berge|berufe|besuche|briefe|feste|filme|fluge|freunde|gaste|gerate|gerichte|geschenke|hunde|" +
+  "instrumente|konzerte|kurse|medikamente|orte|plane|platze|projekte|rezepte|romane|sohne|spiele|stadte|strande|stucke|" +
+  "tage|termine|texte|tiere|vereine|vortrage|weine|wunsche|ziele)";
 const GERMAN_OVER_BEFORE =
   "(?<=\\b(?:war|waren|warst|hatte\\w*|ging\\w*|gab|geschah|kam\\w*|traf\\w*|rief\\w*|sagte\\w*)\\b[^.?!]*)";
 const GERMAN_OVER_BEHIND =
@@ -169,9 +182,14 @@ export const GERMAN: AskingLanguage = {
     "geschehen|geschah|gab|es|erzahlt|gesagt|besprochen|gesprochen|wor(?:uber|an)|am|im|in|an|der|die|das|und|so",
   gathering: [
     "\\bwie (?:viele|oft)\\b|\\b(?:liste|aufzahlen|zahle|nenne|zusammenfassung)\\b",
-    "\\b(?:alle|alles|samtliche|jede[rsn]?)\\b|\\bwelche \\w+(?:n|e|er|s)\\b",
+    "\\b(?:alle|alles|samtliche|jede[rsn]?)\\b",
+    `\\bwelche (?:\\w+en )?(?:${GERMAN_PLURAL})\\b|\\b(?:in|mit|an|auf|bei|von|zu|aus|nach) welchen \\w+n\\b`,
+    `\\bwas fur (?!ein)(?:\\w+e )?(?:${GERMAN_PLURAL})\\b|\\bw(?:er|as|elche[sr]?) sind (?:alle )?(?:meine|unsere|seine|ihre|deine|die)\\b`,
   ],
-  order: ["\\breihenfolge\\b|\\bnacheinander\\b|\\bchronologisch\\w*\\b"],
+  order: [
+    "\\breihenfolge\\b|\\bnacheinander\\b|\\bchronologisch\\w*\\b|\\bder reihe nach\\b",
+    "\\bvo(?:m|n der) ersten bis zu[mr] letzten\\b|\\b(?:was|wer|welche[rs]?(?: \\w+)?) (?:kam|geschah|passierte|war) (?:zuerst|als erste\\w*)\\b",
+  ],
   telling:
     "aufzahlen besprochen erwahnt gesprach gesprache liste nenne reihenfolge verschiedene zusammenfassung",
   standing: [
@@ -240,10 +258,17 @@ export const SPANISH: AskingLanguage = {
     "que|cosas?|lo|hice|hicimos|hiciste|he|hemos|has|hecho|paso|pasado|ocurrio|yo|me|nos|te|dije|conte|hablamos|" +
     "hable|fue|hubo|de|en|el|la|y|todo",
   gathering: [
-    "\\b(?:cuales|cuant[oa]s|enumera|resumen|resume)\\b|\\bcon que frecuencia\\b|\\bla lista\\b|\\buna lista\\b",
-    "\\b(?:todos|todas) (?:los|las|mis|sus)\\b|\\btodo lo que\\b|\\bque \\w{3,}(?:os|as|es) (?:he|ha|has|hemos|han|me|te|se)\\b",
+    "\\b(?:cuales|quienes|cuant[oa]s|enumera|resumen|resume)\\b|\\bcon que frecuencia\\b|\\bla lista\\b|\\buna lista\\b",
+    "\\b(?:todos|todas) (?:los|las|mis|sus)\\b|\\btodo lo que\\b|\\b(?:nombra|dime|cita) (?:todos|todas|cada)\\b",
+    "\\bque \\w{3,}(?:os|as|es) (?:he|ha|has|hemos|han|me|te|se)\\b",
+    // A noun that is several and the verb of somebody; "haces" and its like are verbs themselves.
+    "\\bque (?!crees|dices|eres|haces|opinas|piensas|prefieres|puedes|quieres|recomiendas|sabes|sugieres|tienes)\\w{3,}[oae]s " +
+      "(?!antes|como|cuando|de|donde|hace|para|que|siempre|sobre|todo)\\w{2,}(?:e|i|o|mos|ron|aba|ia)\\b",
   ],
-  order: ["\\ben (?:que )?orden\\b|\\bel orden\\b|\\bcronologic\\w+\\b"],
+  order: [
+    "\\ben (?:que )?orden\\b|\\bel orden\\b|\\bcronologic\\w+\\b",
+    "\\bdel? (?:la )?primer[oa]? al? (?:la )?ultim[oa]\\b|\\bque (?:fue|paso|ocurrio|vino) primero\\b",
+  ],
   telling:
     "charla conversacion conversaciones diferentes enumera hablado lista mencionado orden resumen",
   standing: [
@@ -317,10 +342,13 @@ export const FRENCH: AskingLanguage = {
     "qu['’]?|que|quoi|est|ce|s['’]est|il|j['’]ai|ai|je|nous|avons|avez|vous|tu|as|a|on|fait|passe|arrive|dit|parle|raconte|" +
     "etait|y|de|en|le|la|les|et|tout|toutes?|choses?",
   gathering: [
-    "\\b(?:quels|quelles|combien d|combien de|liste|enumere|resume)\\b",
-    "\\b(?:tous|toutes) (?:les|mes|ses|nos)\\b|\\btout ce qu",
+    "\\b(?:quels|quelles|combien d|combien de|liste|enumere|resume)\\b|\\bqui sont\\b",
+    "\\b(?:tous|toutes) (?:les|mes|ses|nos)\\b|\\btout ce qu|\\bchaque \\w+ (?:ou|que|dont)\\b",
   ],
-  order: ["\\bdans quel ordre\\b|\\bdans l['’]ordre\\b|\\bl['’]ordre\\b|\\bchronologi\\w+\\b"],
+  order: [
+    "\\bdans quel ordre\\b|\\bdans l['’]ordre\\b|\\bl['’]ordre\\b|\\bchronologi\\w+\\b",
+    "\\bdu premier au dernier\\b|\\bde la premiere a la derniere\\b|\\bqu['’]?(?:est-ce qui|i)?[^.?!]* en premier\\b",
+  ],
   telling: "conversation conversations differents enumere liste mentionne ordre parle resume",
   standing: [
     "(?:merci de |s['’]il te plait,? )?(?:toujours|jamais)\\b|ne \\w+ jamais\\b",

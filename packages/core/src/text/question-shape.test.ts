@@ -19,6 +19,27 @@ describe("a question that asks for all of something", () => {
     "Combien de fois sommes-nous allés à Porto ?",
     "我读过哪些书？",
     "我们去过波尔图多少次？",
+    "What are my hobbies?",
+    "Which people did I meet?",
+    "Name all restaurants",
+    "every city I've lived in",
+    "Who are my friends?",
+    "What are Ada's favourite books?",
+    "¿Qué libros leí?",
+    "¿Quiénes son mis amigos?",
+    "Was für Haustiere habe ich?",
+    "Welche Städte habe ich besucht?",
+    "Welche Sprachen spreche ich?",
+    "In welchen Städten habe ich gewohnt?",
+    "Wer sind meine Freunde?",
+    "Qui sont mes amis ?",
+    "我读了什么书？",
+    "我有什么爱好？",
+    "我都去过哪里？",
+    "どんな本を読みましたか？",
+    "何回ポルトに行きましたか？",
+    "趣味は何ですか？",
+    "読んだ本をすべて教えて",
   ])("%s", (question) => {
     expect(questionShape(question)).toEqual({ gathers: true, inOrder: false });
   });
@@ -30,6 +51,13 @@ describe("a question that asks for all of something", () => {
     "¿En qué orden visité las ciudades?",
     "Dans quel ordre ai-je visité les villes ?",
     "我按什么顺序去的？",
+    "Tell me my jobs, first to last",
+    "What came first, the flat or the dog?",
+    "Was kam zuerst?",
+    "Meine Reisen, von der ersten bis zur letzten",
+    "¿Qué fue primero?",
+    "Mes voyages, du premier au dernier",
+    "どの順番で訪れましたか？",
   ])("in its order: %s", (question) => {
     expect(questionShape(question)).toEqual({ gathers: true, inOrder: true });
   });
@@ -43,6 +71,19 @@ describe("a question that asks for all of something", () => {
     "¿Dónde vive Ada?",
     "Où habite Ada ?",
     "她住在哪里？",
+    "Welche Farbe mag ich?",
+    "Welche Blutgruppe habe ich?",
+    "Welche Nummer hat Ada?",
+    "Was für ein Auto fahre ich?",
+    "What are you doing this weekend?",
+    "What do I do every day?",
+    "¿Qué haces los lunes?",
+    "¿Qué quieres hoy?",
+    "Quelle est ma couleur préférée ?",
+    "我最喜欢什么颜色？",
+    "我什么时候搬了家？",
+    "妹はどこに住んでいますか？",
+    "好きな色は何ですか？",
   ])("but not: %s", (question) => {
     expect(questionShape(question)).toEqual({ gathers: false, inOrder: false });
   });
