@@ -154,7 +154,7 @@ function unitsOf(text: string): TextUnits {
 }
 
 /** Counted up when the same text would give other words: indexes of older versions are dropped. */
-const ANALYSER_VERSION = 2;
+const ANALYSER_VERSION = 3;
 
 /**
  * Takes one word, and where it stands in the text: units of the string, end not included. A word that is kept here

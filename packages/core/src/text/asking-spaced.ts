@@ -4,6 +4,21 @@
  */
 import type { AskingLanguage } from "./asking-language.js";
 
+const ENGLISH_DO =
+  "add|address|always|answer|ask|assume|avoid|be|book|call|cite|convert|do not|don['’]?t|end|explain|format|give|include|" +
+  "keep|list|make|mention|never|only|please|put|quote|recommend|refer|remember|remind|reply|respond|round|say|send|show|" +
+  "speak|start|stop|suggest|summari[sz]e|talk|tell|translate|use|write";
+/** What may stand before a wish. */
+const ENGLISH_BEFORE =
+  "(?:(?:and|also|but|so|ok|okay|oh|hey|hi|thanks|thank you|by the way|btw|note),? )?(?:please,? )?";
+/** Behind "always" and "never": it is no wish. */
+const ENGLISH_NO_WISH =
+  "(?:a|again|am|amazing|an|are|at|been|better|busy|did|done|down|easy|enjoy|excited|felt|fine|found|fun|glad|gone|good|" +
+  "got|great|had|happy|hard|heard|her|here|his|hungry|in|is|knew|late|less|like|love|lovely|made|met|mind|more|my|nice|on|" +
+  "one|our|quite|ready|really|room|said|saw|seen|so|someone|something|such|the|their|there|thought|tired|told|too|tough|up|" +
+  "was|went|were|wonderful|worse|your|\\w+[^e\\W]ed|(?!bring)\\w{2,}ing)\\b";
+const ENGLISH_SUBJECT =
+  "(?:i|we|he|she|they|it|you|my|our|the|there|people|everyone|everybody|nobody|someone)\\b";
 const ENGLISH_PLURAL =
   "(?:(?!always|does|this)\\w{3,}(?<!s)s|people|children|men|women|kids|teeth|mice)";
 const ENGLISH_OVER =
@@ -92,13 +107,27 @@ export const ENGLISH: AskingLanguage = {
     "discussed item items list mention mentioned order provide summarise summarize summary talk talked " +
     "throughout timeline various",
   standing: [
-    "(?:please )?(?:always|never)\\b(?! (?:been|had|was|were|mind))",
-    "(?:please )?(?:make sure|remember) (?:to always|you always|to never|that you)\\b",
-    "from now on\\b|(?:whenever|every time|each time|any time) (?:i|you|we)\\b[^.?!]*,",
-    "(?:please )?(?:do not|don['’]?t) ever\\b",
+    `${ENGLISH_BEFORE}(?:always|never) (?!${ENGLISH_NO_WISH})\\w`,
+    `${ENGLISH_BEFORE}(?:make sure|be sure|ensure|remember) (?:to always|you always|to never|you never|that you)\\b`,
+    `(?:from now on|going forward|from here on(?: out)?|from this point (?:on|forward))\\b(?!,? ${ENGLISH_SUBJECT}(?!['’]d| would| want| need| should))`,
+    `${ENGLISH_BEFORE}(?:${ENGLISH_DO})\\b[^.!?\\n]*\\b(?:from now on|going forward|from here on(?: out)?|in (?:the )?future)\\b`,
+    `(?:whenever|every time|each time|any ?time) (?:i|you|we)\\b[^.?!\\n]*,\\s*(?!${ENGLISH_SUBJECT})\\w`,
+    `(?:when|if|whenever|every time|each time|any ?time) i (?:ask|mention|request|say)\\b[^.?!\\n]*,\\s*(?!${ENGLISH_SUBJECT})\\w`,
+    `${ENGLISH_BEFORE}(?:${ENGLISH_DO})\\b[^.!?\\n]*\\b(?:whenever|every time|each time) i (?:ask|mention|request)\\b`,
+    "(?:could|can|would|will) you (?:please |kindly )*(?:always|never|from now on)\\b",
+    `${ENGLISH_BEFORE}i(?:['’]d| would)? (?:really |also |just )?(?:want|like|need|prefer|expect|appreciate)\\b[^.!?\\n]{0,30}\\byou(?:['’]d| to| would| could)? (?:always|never)\\b`,
+    "you (?:should|must|need to|have to|are to) (?:please )?(?:always|never)\\b",
+    "(?:please )?(?:do not|don['’]?t) ever\\b|please (?:avoid|refrain from|stop) \\w+ing\\b",
+    "please,? (?:do not|don['’]?t) (?:add|address|answer|apologi[sz]e|assume|call|cite|end|format|give|include|mention|offer|put|quote|recommend|refer|repeat|reply|respond|say|start|suggest|translate|use|write)\\b",
   ],
 };
 
+const GERMAN_DO =
+  "(?:achte|antworte|beginn|benutz|buch|duz|empfiehl|erinner|erklar|erwahn|fass|formatier|frag|gib|halt|lass|mach|nenn|nimm|" +
+  "nutz|plan|rechn|ruf|rund|sag|schick|schlag|schreib|setz|siez|sprich|stell|ubersetz|vermeid|verwend|zeig|zitier)e?" +
+  "(?:n sie)?|(?:geben|nehmen|sprechen|empfehlen|seien) sie|sei";
+const GERMAN_ALWAYS = "(?:immer|nie|niemals|stets)";
+const GERMAN_FROM_NOW = "(?:ab jetzt|ab sofort|ab heute|von nun an|kunftig|in zukunft)";
 /** Nouns that are several. Many single ones end in -e, so of those the several ones are listed. */
 const GERMAN_PLURAL =
   "\\w{2,}(?:en|ern|eln)|\\w{2,}(?<!butt|dau|fed|leb|mau|mutt|numm|schwest|steu|tocht)er|\\w{2,}(?<!bas|hau|i|mau|prax)s|" +
@@ -193,11 +222,24 @@ export const GERMAN: AskingLanguage = {
   telling:
     "aufzahlen besprochen erwahnt gesprach gesprache liste nenne reihenfolge verschiedene zusammenfassung",
   standing: [
-    "(?:bitte )?(?:immer|nie|niemals)\\b",
-    "ab jetzt\\b|von nun an\\b|\\w+ (?:bitte )?(?:immer|nie|niemals)\\b",
+    `(?:bitte )?${GERMAN_ALWAYS}\\b(?! gern\\b| im leben| wieder| mehr| noch)(?![^.!?\\n]*\\b(?:ich|wir|er|man|wenn)\\b)[^.!?\\n]*\\w{2,}e[lr]?n\\s*(?=[.!\\n]|$)`,
+    `(?:bitte )?(?:${GERMAN_DO})\\b(?: (?!ich\\b|wir\\b|er\\b)[\\p{L}\\p{N}-]+){0,4}? ${GERMAN_ALWAYS}\\b`,
+    `${GERMAN_FROM_NOW}\\b(?![^.!?\\n]*\\b(?:ich|wir)\\b(?! mochte| will))`,
+    `(?:bitte )?(?:${GERMAN_DO})\\b[^.!?\\n]*\\b${GERMAN_FROM_NOW}\\b`,
+    `(?:immer wenn|jedes mal,? wenn|wenn|falls) ich\\b[^.!?\\n]*\\b(?:frage|bitte|sage|erwahne),? (?:dann )?(?:bitte )?(?:${GERMAN_DO})\\b`,
+    `(?:kannst|konntest|wurdest|konnten|wurden) (?:du|sie) (?:mir )?(?:bitte )?(?:\\w+ ){0,2}?(?:${GERMAN_ALWAYS}|${GERMAN_FROM_NOW})\\b`,
+    `ich (?:mochte|will|wunsche mir|hatte gern),? dass (?:du|sie)\\b[^.!?\\n]*\\b${GERMAN_ALWAYS}\\b`,
+    `(?:du|sie) (?:sollst|solltest|sollen|sollten|musst|darfst) (?:\\w+ ){0,3}?${GERMAN_ALWAYS}\\b`,
+    `bitte (?:${GERMAN_DO})\\b(?: \\w+){0,2}? (?:keine?n?|nicht)\\b|bitte keine?n? (?!sorge|angst|panik|hektik|eile|umstande)\\w`,
   ],
 };
 
+const SPANISH_DO =
+  "(?:anade|avisa|calcula|cita|comienza|contesta|convierte|empieza|escribe|evita|explica|formatea|habla|incluye|indica|llama|" +
+  "manda|manten|menciona|muestra|pregunta|recomienda|recuerda|redondea|reserva|responde|resume|sugiere|termina|traduce|usa|" +
+  "utiliza|haz|pon|da|di|se)(?:me|nos|lo|la|los|las)?";
+const SPANISH_ALWAYS = "(?:siempre|nunca|jamas)";
+const SPANISH_FROM_NOW = "(?:de ahora en adelante|a partir de ahora|desde ahora|en adelante)";
 const SPANISH_OVER =
   "(?<=\\b(?:hice|hizo|hicimos|hicieron|fui|fue|fuimos|fueron|estuve|estuvo|estuvimos|paso|dije|dijo|tuve|tuvo|vi|vio|comi|" +
   "compre|llamo|hable|visite|conoci|he|ha|hemos)\\b[^.?!]*)";
@@ -272,11 +314,25 @@ export const SPANISH: AskingLanguage = {
   telling:
     "charla conversacion conversaciones diferentes enumera hablado lista mencionado orden resumen",
   standing: [
-    "(?:por favor,? )?(?:siempre|nunca|jamas)\\b",
-    "(?:de ahora en adelante|a partir de ahora)\\b",
+    // First persons and what is told of the past are no wishes: "siempre olvido", "siempre me olvido", "nunca fui".
+    `(?:por favor,? )?${SPANISH_ALWAYS} (?!(?:a|al|bien|con|de|el|en|era|es|estoy|feliz|fue|fui|habia|hacia|hay|he|hubo|igual|la|` +
+      "le|les|lo|me (?!\\w+[ea]s\\b)|mas|nos|podia|queria|quise|que|se|sera|solia|soy|te|tenia|un|una|vivia|voy)\\b|\\w+(?:o|mos|aba|aban|uve|uvo|iste|e que)\\b)\\w",
+    `(?:por favor,? )?(?:${SPANISH_DO})(?: [\\p{L}\\p{N}-]+){0,3}? ${SPANISH_ALWAYS}\\b`,
+    `${SPANISH_FROM_NOW}\\b(?!,? (?:ya |no )?(?:yo|voy|soy|estoy|he|\\w+mos|\\w+re|(?!quiero|prefiero|necesito)\\w+o)\\b)`,
+    `(?:por favor,? )?(?:${SPANISH_DO})\\b[^.!?\\n]*\\b${SPANISH_FROM_NOW}\\b`,
+    "(?:cuando|cada vez que) (?:yo )?(?:te )?(?:pregunte|pida|mencione|hable)\\b[^.!?\\n]*,\\s*\\w",
+    `(?:podrias|puedes|podria|puede) (?:por favor )?(?:\\w+ )?${SPANISH_ALWAYS}\\b`,
+    `(?:quiero|quisiera|me gustaria|necesito|prefiero) que (?:\\w+ )?${SPANISH_ALWAYS}\\b`,
+    `(?:debes|deberias|tienes que) (?:\\w+ )?${SPANISH_ALWAYS}\\b|${SPANISH_ALWAYS} (?:debes|deberias)\\b`,
+    "por favor,? no (?:uses|utilices|escribas|incluyas|menciones|recomiendes|sugieras|me llames|respondas|pongas|repitas)\\b",
   ],
 };
 
+const FRENCH_DO =
+  "(?:appelle|arrondi|cite|commence|conserve|demande|di|donne|ecri|evite|explique|fai|formate|garde|inclu|indique|mentionne|met|" +
+  "montre|note|parle|pense|precise|propose|rappelle|recommande|redige|repond|resume|suggere|termine|tradui|tutoie|utilise|" +
+  "verifie|vouvoie)(?:s|z|ez|sez|vez|tez)?(?:-(?:moi|nous|le|la|les|lui))?|sois|soyez|faites|dites";
+const FRENCH_FROM_NOW = "(?:desormais|dorenavant|a partir de maintenant|a l['’]avenir)";
 /** Words that are French and nothing else: "hier" is German for "here". */
 const FRENCH_MARK =
   "(?:j['’]\\w+|ai-je|qu['’]\\w+|d['’]\\w+|est|qui|quoi|ou|nous|vous|avons|avez|etais|etait|etions|ma|mes|mon|les|du|des)\\b";
@@ -351,7 +407,15 @@ export const FRENCH: AskingLanguage = {
   ],
   telling: "conversation conversations differents enumere liste mentionne ordre parle resume",
   standing: [
-    "(?:merci de |s['’]il te plait,? )?(?:toujours|jamais)\\b|ne \\w+ jamais\\b",
-    "(?:desormais|a partir de maintenant|dorenavant)\\b|\\w+ toujours\\b",
+    "(?:merci de |s['’]il te plait,? |s['’]il vous plait,? )?(?:toujours|ne jamais) \\w+(?:er|ir|re)\\b",
+    `(?:merci de |s['’]il te plait,? |s['’]il vous plait,? )?(?:${FRENCH_DO})(?: [\\p{L}\\p{N}'’-]+){0,3}? toujours\\b`,
+    "(?:n['’]|ne (?:me |m['’]|nous )?)(?!a |ai |est |ont |avons |etait |suis )\\w+ (?:\\w+ )?jamais\\b(?! (?:ete|eu|vu|fait))",
+    `${FRENCH_FROM_NOW}\\b(?!,? (?:je|j['’]|nous|on|il|elle|mon|ma)\\b(?! (?:veux|voudrais|aimerais)))`,
+    `(?:s['’]il te plait,? |s['’]il vous plait,? )?(?:${FRENCH_DO})\\b[^.!?\\n]*\\b${FRENCH_FROM_NOW}\\b`,
+    `(?:quand|lorsque|chaque fois que|si) je (?:te |vous )?(?:demande|parle|mentionne|pose)\\b[^.!?\\n]*,\\s*(?:${FRENCH_DO}|n['’])`,
+    "(?:peux-tu|pourrais-tu|pouvez-vous|pourriez-vous) (?:s['’]il te plait |s['’]il vous plait )?(?:\\w+ )?(?:toujours|ne jamais)\\b",
+    "(?:je (?:veux|voudrais|souhaite|prefere)|j['’]aimerais) que (?:tu|vous)\\b[^.!?\\n]*\\b(?:toujours|jamais)\\b",
+    "(?:tu dois|vous devez|tu devrais|vous devriez|tu ne dois) (?:\\w+ )?(?:toujours|jamais)\\b",
+    "merci de ne (?:pas|jamais|plus)\\b|s['’]il (?:te|vous) plait,? (?:n['’]|ne )\\w+ (?:pas|jamais|plus)\\b",
   ],
 };
