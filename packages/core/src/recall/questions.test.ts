@@ -161,46 +161,82 @@ describe("questions that ask for more than one thing", () => {
 });
 
 describe("a store in which everything names everything", () => {
-  test("10,000 notes that name each other drown neither words nor a rare link", async () => {
+  const NOTES = 10_000;
+  /** Names that are taken from one text are 64: of as many titles all can be named by every note. */
+  const TITLES = 60;
+  /** Named by every note as well, and by the one that answers. */
+  const HUB = "Hubert";
+  const note = (summary: string, content: string) => ({
+    write: { type: "note" as const, data: { summary, content } },
+  });
+
+  async function asked(notes: readonly ReturnType<typeof note>[]) {
     await using store = await openTestStore();
     const { memory } = store;
-    const name = (at: number): string => `Person${at % 10_000}`;
-    // Each names the next three and one hub; every title is named by others.
-    const notes = Array.from({ length: 10_000 }, (_, at) => ({
-      write: {
-        type: "note" as const,
-        data: {
-          summary: name(at),
-          content: `Knows ${name(at + 1)}, ${name(at + 2)}, ${name(at + 3)} and Hubert.`,
-        },
-      },
-    }));
     await memory.batch(notes);
     await memory.batch([
-      { write: { type: "note", data: { summary: "Hubert", content: "Everybody knows him." } } },
-      {
-        write: {
-          type: "note",
-          data: { summary: "Ada", content: "Ada grew up in Quillby, near Hubert." },
-        },
-      },
-      {
-        write: {
-          type: "note",
-          data: { summary: "Quillby", content: "Its mayor is Brindo Tarnix." },
-        },
-      },
+      note(HUB, "Everybody knows him."),
+      note("Ada", `Ada grew up in Quillby, near ${HUB}.`),
+      note("Quillby", "Its mayor is Brindo Tarnix."),
     ]);
     let rows = 0;
-    const { hits } = await memory.recall("who is the mayor of the town where Ada grew up?", {
+    const onPlan = ({ rowsRead }: { readonly rowsRead: number }): void => {
+      rows = rowsRead;
+    };
+    const question = "who is the mayor of the town where Ada grew up?";
+    const { hits } = await memory.recall(question, { onPlan });
+    return { rows, best: hits.slice(0, 3).map(({ text }) => text) };
+  }
+
+  test.each([
+    // Every note names every title there is: 166 notes have each, and all 10,000 name all.
+    ["share few titles and all name each other", (at: number) => at % TITLES, () => 0],
+    // Every note has a title of its own and names as many others as a text may.
+    ["have a title each and name the next sixty", (at: number) => at, (at: number) => at + 1],
+  ])("10,000 notes that %s drown neither words nor a rare link", async (_, titleOf, namedFrom) => {
+    const name = (at: number): string => `Person${at % NOTES}`;
+    const { rows, best } = await asked(
+      Array.from({ length: NOTES }, (_, at) => {
+        const named = Array.from({ length: TITLES }, (_, more) => name(namedFrom(at) + more));
+        return note(name(titleOf(at)), `Knows ${named.join(", ")} and ${HUB}.`);
+      }),
+    );
+    expect(best.some((text) => text.includes("Ada grew up"))).toBe(true);
+    expect(best.some((text) => text.includes("Brindo"))).toBe(true);
+    // The work is bounded, whatever the store holds.
+    expect(rows).toBeLessThan(2000);
+  });
+
+  test("80 notes with an edge between any two drown no edge that says more", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const keeper = note("keeper", "The lighthouse keeper writes letters.");
+    const crowd = Array.from({ length: 80 }, (_, at) =>
+      note(
+        `crowd ${at}`,
+        at < 4 ? `The lighthouse keeper writes letters, part ${at}.` : `Talk ${at}.`,
+      ),
+    );
+    const { results } = await memory.batch([keeper, note("cousin", "Lives in Odessa."), ...crowd]);
+    const ids = results.flatMap((result) => ("id" in result ? [result.id] : []));
+    const [from = "", cousin = "", ...some] = ids;
+    const edges = some.flatMap((one, at) =>
+      some.slice(at + 1).map((to) => ({ link: { from: one, kind: "about", to } as const })),
+    );
+    await memory.batch([{ link: { from, kind: "about", to: cousin } }, ...edges]);
+    let rows = 0;
+    const { hits } = await memory.recall("To whom does the lighthouse keeper write letters?", {
+      limit: 100,
       onPlan: ({ rowsRead }) => {
         rows = rowsRead;
       },
     });
-    const texts = hits.slice(0, 3).map(({ text }) => text);
-    expect(texts.some((text) => text.includes("Ada grew up"))).toBe(true);
-    expect(texts.some((text) => text.includes("Brindo"))).toBe(true);
-    // The work is bounded, whatever the store holds.
+    const graph = new Map(hits.map(({ id, why }) => [String(id), why.lanes.graph ?? 0]));
+    const strongest = Math.max(...some.map((id) => graph.get(id) ?? 0));
+    // Four of those who stand in the crowd are hits as good, and each of their 79 edges says little.
+    expect(strongest).toBeGreaterThan(0);
+    expect(graph.get(cousin)).toBeGreaterThan(3 * strongest);
+    expect([...graph.values()].filter((share) => share > 0).length).toBeLessThanOrEqual(64);
     expect(rows).toBeLessThan(2000);
   });
 });
