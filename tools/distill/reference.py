@@ -12,6 +12,8 @@ import sys
 import numpy as np
 from tokenizers import Tokenizer
 
+from inputs import checked_encoder
+
 TEXTS = [
     "Do I have any allergies?",
     "I'm allergic to peanuts",
@@ -46,7 +48,7 @@ def table_of(path):
 
 
 def main(encoder, model):
-    tokenizer = Tokenizer.from_file(str(pathlib.Path(encoder) / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(checked_encoder(pathlib.Path(encoder)) / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     table, bias = table_of(pathlib.Path(model))

@@ -1,8 +1,9 @@
 """Makes the sentences that the static model is trained on; a plain machine does it in minutes.
 
 Promises: the same inputs give the same lines in the same order (one seeded generator, no clock, no
-hashing by address). Reads two inputs and nothing else: a file of spoken sentences ("source<TAB>sentence")
-and the dictionary files of WordNet 3.1. Leaves the choice of a teacher, and the training, to train.py.
+hashing by address), and other inputs than the pinned ones, or other lines than they give, are refused (inputs.py). Reads
+two inputs and nothing else: a file of spoken sentences ("source<TAB>sentence") and the dictionary files of WordNet 3.1.
+Leaves the choice of a teacher, and the training, to train.py.
 
 Why so many kinds: spoken sentences alone hold few rare nouns, and the dictionary alone holds no talk.
 A person's store holds "our whippet yells at the postman" and the question is "which animal do we have?",
@@ -11,11 +12,11 @@ so the largest part puts a word where people say it and the word for its kind wh
 
 import collections
 import gzip
-import lzma
 import pathlib
 import random
 import re
-import tarfile
+
+from inputs import TEXTS, checked, sentences_text, wordnet_texts
 
 SEED = 20261116
 
@@ -82,9 +83,7 @@ FREQUENT = 4  # times that a word is said before it counts as one that people us
 
 
 def read_sentences(path):
-    opened = gzip.open if path.suffix == ".gz" else lzma.open if path.suffix == ".xz" else open
-    with opened(path, "rt", encoding="utf-8") as lines:
-        return [line.rstrip("\n").split("\t", 1)[1] for line in lines]
+    return [line.split("\t", 1)[1] for line in sentences_text(path).removesuffix("\n").split("\n")]
 
 
 class Synset:
@@ -103,17 +102,8 @@ class Synset:
 
 
 def read_wordnet(path):
-    """Synsets by part of speech and offset, in the order of the files; from a folder or a tar archive."""
-    texts = {}
-    if path.is_dir():
-        for name in ("noun", "verb", "adj", "adv"):
-            texts[name] = (path / f"data.{name}").read_text(encoding="utf-8")
-    else:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                name = member.name.rsplit("data.", 1)
-                if len(name) == 2:
-                    texts[name[1]] = archive.extractfile(member).read().decode("utf-8")
+    """Synsets by part of speech and offset, in the order of the files."""
+    texts = wordnet_texts(path)
     return {
         name: {s.offset: s for s in (Synset(line) for line in texts[name].splitlines() if not line.startswith("  "))}
         for name in ("noun", "verb", "adj", "adv")
@@ -222,7 +212,9 @@ def make_texts(sentences_path, wordnet_path):
     talk = list(dict.fromkeys(line for line in [*sentences, *everyday, *exchanged] if line.strip()))
     known = set(talk)
     books = dict.fromkeys(line for line in dictionary_lines(wordnet) if line.strip() and line not in known)
-    return talk + list(books), len(talk)
+    texts = talk + list(books)
+    checked("the texts made", "\n".join(texts).encode("utf-8"), TEXTS)
+    return texts, len(talk)
 
 
 if __name__ == "__main__":

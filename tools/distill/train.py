@@ -1,7 +1,7 @@
 """Distils a sentence encoder into one vector a word piece; this step needs an accelerator (see README.md).
 
-Reads the encoder's folder (config, weights, tokenizer), the two inputs of texts.py, and optionally a set
-of everyday questions to print a figure for each stage. Writes the file that the package ships (its
+Reads the encoder's folder (config, weights, tokenizer), the two inputs of texts.py, all of them pinned (inputs.py), and
+optionally a set of everyday questions to print a figure for each stage. Writes the file that the package ships (its
 format is in README.md).
 
 The student: a text's vector is the mean of its pieces' vectors plus a bias, scaled to length one. It
@@ -22,6 +22,7 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoModel
 
+from inputs import checked_encoder
 from texts import make_texts
 
 DIMENSIONS = 384
@@ -237,6 +238,7 @@ def main():
     ask.add_argument("--everyday", type=pathlib.Path)
     ask.add_argument("--steps", type=int, default=12_000)
     given = ask.parse_args()
+    checked_encoder(given.encoder)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(20261116)
     texts, talk = make_texts(given.sentences, given.wordnet)

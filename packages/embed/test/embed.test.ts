@@ -78,3 +78,20 @@ test("a file that is cut, or another, is refused by what it is", () => {
     /begins with cortexe1/,
   );
 });
+
+test("its inputs are pinned where the page and NOTICE say, and its vocabulary is the pinned one", () => {
+  const read = (path: string): string =>
+    readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
+  const hashes = (text: string): readonly string[] => text.match(/\b[0-9a-f]{64}\b/g) ?? [];
+  const pinned = read("tools/distill/inputs.py");
+  const model = createHash("sha256").update(FILE).digest("hex");
+  const told = [
+    ...hashes(read("tools/distill/README.md")),
+    ...hashes(read("packages/embed/NOTICE")),
+  ];
+  expect(told).toContain(model);
+  for (const hash of told) if (hash !== model) expect(pinned).toContain(hash);
+  const [, vocabulary] = /"vocab\.txt": "([0-9a-f]{64})"/.exec(pinned) ?? [];
+  const text = `${words.join("\n")}\n`;
+  expect(createHash("sha256").update(text).digest("hex")).toBe(vocabulary);
+});
