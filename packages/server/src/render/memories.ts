@@ -223,8 +223,9 @@ export function showRecalled(answer: Recalled, ink: Ink): string {
       : [ink.dim(`${counted(notEmbedded, "entry", "entries")} not embedded yet: cortex embed`)];
   if (hits.length === 0) return [ink.dim("nothing recalled"), ...pending].join("\n");
   const conversationOf = new Map<string, string>(
-    (sessions ?? []).flatMap(({ session, turns: [first] }) => (first ? [[first, session]] : [])),
+    (sessions ?? []).flatMap(({ session, turns }) => turns.map((id) => [id, session] as const)),
   );
+  const headed = new Set<string>();
   return [
     ...(weak ? [ink.yellow("nothing reliable; the closest:")] : []),
     ...hits.flatMap((hit) => {
@@ -233,7 +234,9 @@ export function showRecalled(answer: Recalled, ink: Ink): string {
       const lanes = lanesOf(hit.why.lanes);
       const before = `${hit.id}  ${ink.cyan(hit.type.padEnd(10))}  ${score}  `;
       const line = row(before, hit.text, ` ${ink.dim(lanes)}`);
-      return conversation === undefined ? [line] : [ink.bold(conversation), line];
+      if (conversation === undefined || headed.has(conversation)) return [line];
+      headed.add(conversation);
+      return [ink.bold(conversation), line];
     }),
     ink.dim(`${counted(tokens, "token")}, ${trimmed} left out by the budget`),
     ...(leftOut.length === 0

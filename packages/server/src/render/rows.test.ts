@@ -91,4 +91,7 @@ test("an answer to a question for an order is shown in that order", async () => 
   await memory.remember(turns, { session: "a" });
   const shown = showRecalled(await memory.recall("In which order did I move?"), INK);
   expect([...shown.matchAll(/moved to (\w+)/g)].map(([, town]) => town)).toEqual(towns);
+  const bySession = await memory.recall("In which order did I move?", { by: "session" });
+  const lines = showRecalled({ ...bySession, weak: false }, INK).split("\n");
+  expect(lines.map((line) => line === "a")).toEqual(lines.map((_, at) => at === 0));
 });
