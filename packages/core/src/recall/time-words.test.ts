@@ -199,3 +199,11 @@ describe("the time a question speaks of", () => {
     expect(fitOf(NOW + 60 * DAY_MS, period)).toBe(0);
   });
 });
+
+test("of a long text its begin and its end say what is asked, and neither makes it slow", () => {
+  const pasted = "What was said hier hier on Monday and 3 de May. ".repeat(2000);
+  expect(shown(`${"so it is, ".repeat(9000)} What did I do the day before yesterday?`)).toEqual([
+    "2023-06-12..2023-06-12",
+  ]);
+  expect(timeWords(pasted, NOW).periods.length).toBeGreaterThan(0);
+});

@@ -9,7 +9,7 @@
  */
 import { withoutAccents } from "../text/analyse.js";
 import type { AgoUnit, RelativeDays } from "../text/asking-language.js";
-import { ASKING_WORDS, anyOf, plainText } from "../text/asking-words.js";
+import { ASKING_WORDS, anyOf, askingPart, plainText } from "../text/asking-words.js";
 
 /** A stretch of world time. */
 interface Period {
@@ -113,7 +113,8 @@ const DOTTED_DATE = /(?<![\d.])(?<day>\d{1,2})\.(?<month>\d{1,2})\.(?<year>\d{4}
 const DATES = [ISO_DATE, DOTTED_DATE];
 
 /** Reads the time words of a question. */
-export function timeWords(question: string, nowMs: number): TimeWords {
+export function timeWords(text: string, nowMs: number): TimeWords {
+  const question = askingPart(text);
   const plain = plainText(question);
   const dates = [...numberedDates(plain), ...namedMonths(question, plain, nowMs)];
   const periods = [...dates, ...relative(plain, nowMs)];

@@ -31,6 +31,15 @@ interface QuestionShape {
   readonly inOrder: boolean;
 }
 
+/** What is asked is said in so many units at the begin or the end of a longer text: patterns look at no more. */
+const ASKING_UNITS = 1000;
+
+/** What of a question is looked at for how it asks. */
+export function askingPart(question: string): string {
+  if (question.length <= 2 * ASKING_UNITS) return question;
+  return `${question.slice(0, ASKING_UNITS)}\n${question.slice(-ASKING_UNITS)}`;
+}
+
 /** Text as the patterns of asking words are read against it. */
 export function plainText(text: string): string {
   return withoutAccents(text.normalize("NFKC").toLowerCase());
@@ -50,7 +59,7 @@ const STANDING = new RegExp(
 
 /** What a question wants. */
 export function questionShape(question: string): QuestionShape {
-  const text = plainText(question);
+  const text = plainText(askingPart(question));
   return { gathers: GATHERING.test(text), inOrder: ORDER.test(text) };
 }
 
