@@ -103,7 +103,8 @@ class Maker {
         conflict_policy: policy,
         // A list that came later than the nodes, which need not keep to it.
         kind_whitelist: this.#graphs.length === 2 ? ["fact", "decision"] : null,
-        metadata: this.#graphs.length === 1 ? { team: "core", n: [1, { deep: null }] } : null,
+        metadata:
+          this.#graphs.length === 1 ? { team: "core", n: [1, { deep: null }], none: null } : null,
         created_at: this.#time(),
       });
     }

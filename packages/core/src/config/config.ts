@@ -114,7 +114,7 @@ export function applyConfig(
   origin?: GraphConfig["origin"],
 ): GraphConfig {
   const changed = patched(configOf(tx), change);
-  const next = origin === undefined ? changed : { ...changed, origin };
+  const next = origin === undefined ? changed : imported(changed, change, origin);
   tx.append({
     kind: "config",
     by,
@@ -159,6 +159,19 @@ function patched(before: GraphConfig, patch: ConfigChange): GraphConfig {
     ...(trustedIssuers.length === 0 ? {} : { trustedIssuers }),
     ...(ttlDays === undefined ? {} : { ttlDays }),
     ...(before.origin === undefined ? {} : { origin: before.origin }),
+  };
+}
+
+/** A graph that comes from elsewhere: its metadata is no change of anything, so a member that is null stays null. */
+function imported(
+  changed: GraphConfig,
+  { metadata }: ConfigChange,
+  origin: NonNullable<GraphConfig["origin"]>,
+): GraphConfig {
+  return {
+    ...changed,
+    ...(metadata === undefined || metadata === null ? {} : { metadata }),
+    origin,
   };
 }
 
