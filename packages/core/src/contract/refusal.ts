@@ -90,7 +90,8 @@ export function refusalOf(schema: z.ZodObject, error: z.ZodError, input: unknown
 
 function unknownField(schema: z.ZodObject, name: string): CortexError {
   const field = shortName(name);
-  const expected = `one of the fields ${Object.keys(schema.shape).join(", ")}`;
+  const known = Object.keys(schema.shape);
+  const expected = known.length === 0 ? "no fields" : `one of the fields ${known.join(", ")}`;
   return refusal("ERR_UNKNOWN_FIELD", field, expected, "an unknown field");
 }
 

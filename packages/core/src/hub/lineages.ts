@@ -48,7 +48,7 @@ const HOLDERS = 10_000;
 const ASKED_MAX = 8;
 
 /** A graph's name that is an id of memgraph's in small letters; see `graphName`. */
-const ULID_NAME = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+export const ULID_NAME = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
 /** What lineages are looked up with. */
 interface LineageParts {

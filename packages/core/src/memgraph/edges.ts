@@ -22,6 +22,7 @@ import { checkOptions } from "../engine/engine.js";
 import { CortexError } from "../errors.js";
 import { checkGraphId, isGraphId } from "../hub/context.js";
 import type { Hub } from "../hub/hub.js";
+import { ULID_NAME } from "../hub/lineages.js";
 import type {
   GraphRef,
   HubEdge,
@@ -119,7 +120,9 @@ function storedKind(kind: string): string {
 
 /** What an edge is to be, its ends aside. */
 const edgeFields = {
-  kind: z.string().min(1),
+  kind: z
+    .string()
+    .refine((kind) => kind !== "", { error: () => "expected text that is not blank" }),
   /** The graph of the far end; the edge's own when not given. */
   toGraph: z.string().optional(),
   metadata: jsonObjectField.optional(),
@@ -351,6 +354,8 @@ async function walkFrom(
   { graph }: EdgesOptions,
   how: HubTraverseOptions,
 ): Promise<HubTraversal> {
+  // No lineage is called so: as of any that is not there, nothing is found.
+  if (lineage === "" && graph === undefined) return NO_WALK;
   const isNamed = graph !== undefined || String(lineage).startsWith("cortex://");
   const likely = isNamed ? undefined : await walkFromLikely(hub, lineage, how);
   if (likely !== undefined) return likely;
@@ -398,12 +403,14 @@ export async function symlinks(
   options: SymlinkOptions & AccessOption = {},
 ): Promise<GraphTies> {
   admitted("symlinks", options);
-  const { dangling, outbound, inbound } = await hub.symlinks(graph, options);
+  const found = await hub.symlinks(graph, options);
+  const { dangling, outbound, inbound } = found;
+  const given = await givenNames(hub, graph, found, options);
   const shown = async (refs: readonly GraphRef[]): Promise<readonly GraphRef[]> => {
     const named = await Promise.all(
       refs.map(async (ref) => ({
         ...ref,
-        graphId: await hub.lineages.shownName(ref.graphId),
+        graphId: given.get(ref.graphId) ?? (await hub.lineages.shownName(ref.graphId)),
       })),
     );
     return named.sort((a, b) => (a.graphId < b.graphId ? -1 : 1));
@@ -412,4 +419,24 @@ export async function symlinks(
   return dangling === undefined
     ? manifest
     : { ...manifest, dangling: await edgesOf(hub, dangling) };
+}
+
+/** The name of a graph that was made of a text that can be none; see `importedName`. */
+const MADE_NAME = /(^|-)[0-9a-hjkmnp-tv-z]{26}$/;
+
+/** What imported edges called graphs that are not here and whose names were made of it: only the edges still say. */
+async function givenNames(
+  hub: Hub,
+  graph: string,
+  { outbound, dangling }: SymlinkManifest,
+  { access }: AccessOption,
+): Promise<ReadonlyMap<string, string>> {
+  const isMade = ({ exists, graphId }: GraphRef): boolean =>
+    !exists && MADE_NAME.test(graphId) && !ULID_NAME.test(graphId);
+  if (!outbound.some(isMade)) return new Map();
+  const edges = dangling ?? (await hub.symlinks(graph, { dangling: true, access })).dangling ?? [];
+  const named = edges.flatMap(({ edge: { toGraph = graph, origin } }) =>
+    origin?.toGraph === undefined ? [] : [[toGraph, origin.toGraph] as const],
+  );
+  return new Map(named);
 }

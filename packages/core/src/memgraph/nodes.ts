@@ -6,7 +6,7 @@
  * table).
  */
 import * as z from "zod";
-import { utf8Length } from "../codec/text.js";
+import { isWellFormed, utf8Length } from "../codec/text.js";
 import { parseUlid } from "../codec/ulid.js";
 import { anyObject, listOf, textField, timeOf } from "../contract/fields.js";
 import { kind, tag, type Upsert, type WriteInput } from "../contract/memory.js";
@@ -299,6 +299,8 @@ const nodeAt = z.strictObject({
   atTime: timeOf("a time").optional(),
   /** The graph that holds the lineage; looked up when not given. */
   graph: z.string().optional(),
+  /** True asks for a node by its own id: it wins over a lineage that is called the same. */
+  isNode: z.boolean().optional(),
 });
 
 /** How a node is read. */
@@ -312,14 +314,18 @@ export async function getNode(
 ): Promise<GraphNode | undefined> {
   admitted("getNode", options);
   const { access, ...given } = options;
-  const { atVersion, atTime } = checkInput(nodeAt, given);
+  const { atVersion, atTime, isNode = false } = checkInput(nodeAt, given);
   const isPinned = (atVersion ?? atTime) !== undefined;
-  if (isPinned && String(ref).startsWith("cortex://")) {
+  const isUri = String(ref).startsWith("cortex://");
+  if (isPinned && (isUri || isNode)) {
     throw invalid("atVersion, atTime", "none of them beside a node id, which names a version", ref);
   }
+  const isId = isNode && !isUri && typeof ref === "string" && isWellFormed(ref);
+  const meant = isId ? await importedNode(hub, ref, access) : undefined;
+  if (meant !== undefined) return meant;
   // Versions are counted from 1.
   if (atVersion !== undefined && (atVersion < 1 || atVersion > VERSION_MAX)) return undefined;
-  const isName = options.graph === undefined && !String(ref).startsWith("cortex://");
+  const isName = options.graph === undefined && !isUri;
   const likely = isPinned || !isName ? undefined : await likelyNode(hub, ref, access);
   if (likely !== undefined) return likely;
   const found = await inHome(hub, ref, options, async (memory) => {
@@ -337,7 +343,16 @@ export async function getNode(
     return nodes.find(isMeant);
   }
   // Not the name of a lineage: perhaps the id that a node was imported with.
-  const place = ref.startsWith("cortex://") ? undefined : await hub.lineages.originOf("node", ref);
+  return isUri || isNode ? undefined : importedNode(hub, ref, access);
+}
+
+/** The node that was imported with an id. */
+async function importedNode(
+  hub: Hub,
+  id: string,
+  access: Access | undefined,
+): Promise<GraphNode | undefined> {
+  const place = await hub.lineages.originOf("node", id);
   if (place === undefined) return undefined;
   return hub.useIfThere(place.graph, (memory) =>
     nodeAtVersion(hub, memory, place.id, { version: place.version, access }),

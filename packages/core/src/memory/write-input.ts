@@ -101,7 +101,7 @@ export function prepareWrite(
   const slot = input.slot === undefined ? undefined : normaliseSlot(input.slot);
   const head = prepareHead(input, engine.defaults?.visibility);
   return {
-    id: input.id === undefined ? freshId(engine, imported?.createdAt) : checkNewId(input.id),
+    id: input.id === undefined ? freshId(engine, bornAt(imported)) : checkNewId(input.id),
     by: input.by ?? engine.principal,
     data: parsed,
     version,
@@ -139,6 +139,11 @@ export function prepareWrite(
 /** Data with content of any length in the place of its own. */
 function withContent(data: Data, content: string | undefined): Data {
   return content === undefined ? data : ({ ...data, content } as Data);
+}
+
+/** The time that the id of an imported memory says; an id has no room for one before 1970. */
+function bornAt(imported: ImportedVersion | undefined): number | undefined {
+  return imported === undefined ? undefined : Math.max(0, imported.createdAt);
 }
 
 /** What the record of an imported version says of it that no other says. */

@@ -64,7 +64,7 @@ function graphOf(row: SqlRow): GraphPlan {
   const isNamed = given.trim() !== "";
   const policy = pieces.take(() => textOf(row.conflict_policy, "conflict_policy"), "") ?? "lww";
   const created = pieces.take(
-    () => timeOf(row.created_at, "created_at"),
+    () => sinceEpoch(row.created_at, "created_at"),
     { ms: 0, nanos: 0 },
     "it is kept as one of 1970",
   );
@@ -92,7 +92,7 @@ function graphOf(row: SqlRow): GraphPlan {
       : id,
     conflictPolicy: policy === "manual" ? "manual" : "lww",
     kindWhitelist,
-    metadata: pieces.take(() => mapIn(row.metadata, "metadata"), undefined) ?? {},
+    metadata: mapIn(pieces, row.metadata, "metadata") ?? {},
     origin: { id, createdAt: created.ms, ...(created.nanos === 0 ? {} : { nanos: created.nanos }) },
     ...(notes.length === 0 ? {} : { notes }),
     ...pieces.lacking,
@@ -123,7 +123,7 @@ function nodeOf(row: SqlRow, graphs: ReadonlySet<string>): NodeRecord {
     const text = textOf(row.summary, "summary") ?? "";
     return fitting("summary", text, "summary");
   }, "");
-  const metadata = pieces.take(() => mapIn(row.metadata, "metadata"), undefined);
+  const metadata = mapIn(pieces, row.metadata, "metadata");
   const listed = pieces.take(() => listIn(row.tags, "tags"), []);
   const tags = pieces.list(listed, { rule: "tag", column: "tags", max: LIMITS.importedTags });
   const fresh =
@@ -160,17 +160,34 @@ function nodeOf(row: SqlRow, graphs: ReadonlySet<string>): NodeRecord {
     },
     isFirst: Number(row.is_first) === 1,
     isLast: Number(row.is_last) === 1,
-    ...elsewhere(row),
+    ...told(row),
     ...pieces.lacking,
   };
 }
 
+/** What becomes of a node that is not what it was there. */
+function told(row: SqlRow): Pick<NodeRecord, "notes"> {
+  const notes = [...elsewhere(row), ...cut(row)];
+  return notes.length === 0 ? {} : { notes };
+}
+
 /** A fork may have a current version in each of two graphs there; here a lineage has one graph at a time. */
-function elsewhere(row: SqlRow): Pick<NodeRecord, "notes"> {
+function elsewhere(row: SqlRow): readonly string[] {
   const [own, home] = [textOf(row.graph_id, "graph_id"), textOf(row.home, "graph_id")];
-  if (row.superseded_by !== null || own === home) return {};
-  const note = `graph_id: a current version of a lineage that is in graph ${home}: it stays open there, and lists, searches and the schema of ${home} show it, not those of ${own}`;
-  return { notes: [note] };
+  if (row.superseded_by !== null || own === home) return [];
+  return [
+    `graph_id: a current version of a lineage that is in graph ${home}: it stays open there, and lists, searches and the schema of ${home} show it, not those of ${own}`,
+  ];
+}
+
+/** A row that was taken out by hand: the version before it stands where nothing else took its place. */
+function cut(row: SqlRow): readonly string[] {
+  if (Number(row.is_cut) !== 1) return [];
+  const instead =
+    Number(row.is_last) === 1 ? "this version is current here" : "the next version took its place";
+  return [
+    `superseded_by: names ${textOf(row.superseded_by, "superseded_by")}, which is not there: ${instead}`,
+  ];
 }
 
 /** What every row says of its origin. */
@@ -223,7 +240,7 @@ function edgeOf(row: SqlRow, graphs: ReadonlySet<string>): LinkRecord {
   // It is kept where the lineage that it leaves is now; which graphs it named is kept beside it.
   const graph = importedName(textOf(row.from_home, "graph_id") ?? own.graph);
   const far = toGraph === own.graph ? graph : importedName(toGraph);
-  const metadata = pieces.take(() => mapIn(row.metadata, "metadata"), undefined);
+  const metadata = mapIn(pieces, row.metadata, "metadata");
   const ordinal =
     row.ordinal === null
       ? undefined
@@ -277,19 +294,29 @@ function timeOf(
   return fineTimeIn(textOf(value, field), field);
 }
 
+/** The same of a graph, which is never older than 1970. */
+function sinceEpoch(value: SqlValue | undefined, field: string): ReturnType<typeof timeOf> {
+  const time = timeOf(value, field);
+  if (time.ms >= 0) return time;
+  throw wrong(field, "a time from 1970 on", value);
+}
+
 /** A column with a JSON list of texts; nothing is an empty one. */
 function listIn(value: SqlValue | undefined, field: string): readonly string[] {
   const text = textOf(value, field) ?? "";
   return text === "" ? [] : textsIn(jsonIn(text, field) ?? [], field);
 }
 
-/** A column with a JSON object; an empty one is as good as none. */
+/** A column with a JSON object, without the members that have no place; an empty one is as good as none. */
 function mapIn(
+  pieces: Pieces,
   value: SqlValue | undefined,
   field: string,
 ): { readonly [key: string]: unknown } | undefined {
-  const text = textOf(value, field) ?? "";
-  const map = text === "" ? {} : objectIn(jsonIn(text, field) ?? {}, field);
-  fitting("metadata", map, field);
-  return Object.keys(map).length === 0 ? undefined : map;
+  const map = pieces.take(() => {
+    const text = textOf(value, field) ?? "";
+    return text === "" ? {} : objectIn(jsonIn(text, field) ?? {}, field);
+  }, {});
+  const kept = pieces.members("metadata", map, field);
+  return Object.keys(kept).length === 0 ? undefined : kept;
 }

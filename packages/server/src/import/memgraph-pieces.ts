@@ -43,6 +43,8 @@ export function fitting<T>(rule: Rule, value: T, column: string): T {
   return value;
 }
 
+type Member = readonly [name: string, value: unknown];
+
 /** The pieces of a row that have no place, as they are found. */
 export class Pieces {
   readonly #at: string;
@@ -77,6 +79,33 @@ export class Pieces {
     const told = `the first ${max} are kept`;
     this.take(() => void checkInput(many, { [column]: kept }), undefined, told);
     return kept.slice(0, max);
+  }
+
+  /** Of an object, the members that have a place, as far as there is room for all of them. */
+  members(
+    rule: Rule,
+    given: { readonly [name: string]: unknown },
+    column: string,
+  ): { readonly [name: string]: unknown } {
+    const schema = z.strictObject({ [column]: RULES[rule] });
+    // `fromEntries` makes members of their own, also of one that is called `__proto__`.
+    const fits = (some: readonly Member[]): boolean =>
+      schema.safeParse({ [column]: Object.fromEntries(some) }).success;
+    const all = Object.entries(given);
+    if (fits(all)) return given;
+    const kept = all.filter((member) =>
+      this.take(() => fitting(rule, Object.fromEntries([member]), column) !== undefined, false),
+    );
+    if (fits(kept)) return Object.fromEntries(kept);
+    const whole = Object.fromEntries(kept);
+    this.take(() => fitting(rule, whole, column), whole, "the members before it are kept");
+    let [most, tooMany] = [0, kept.length];
+    while (tooMany - most > 1) {
+      const middle = Math.floor((most + tooMany) / 2);
+      if (fits(kept.slice(0, middle))) most = middle;
+      else tooMany = middle;
+    }
+    return Object.fromEntries(kept.slice(0, most));
   }
 
   /** What was left; a member of the record, where there is any. */

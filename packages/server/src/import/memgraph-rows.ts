@@ -18,7 +18,8 @@ export interface MemgraphRows {
   readonly edgeCount: number;
   /**
    * Nodes: their own columns, `home` (the graph that has the lineage now), `beside` (the earlier versions
-   * that stayed current beside it, as numbers with commas), `is_first` and `is_last` of the lineage.
+   * that stayed current beside it, as numbers with commas), `is_first` and `is_last` of the lineage, and
+   * `is_cut` where the node that took its place is not there.
    */
   nodes(): AsyncIterable<SqlRow>;
   /** Edges: their own columns, and `from_home`, the graph that has the lineage now that they leave. */
@@ -103,7 +104,9 @@ function nodesSql(dialect: Dialect, homes: string, order: string): string {
     CASE WHEN nodes.version = h.last THEN 1 ELSE 0 END AS is_last,
     (SELECT ${dialect.versions} FROM nodes o LEFT JOIN nodes s ON s.id = o.superseded_by
       WHERE o.lineage_id = nodes.lineage_id AND o.version < nodes.version
-      AND (o.superseded_by IS NULL OR s.version > nodes.version)) AS beside
+      AND (o.superseded_by IS NULL OR s.version > nodes.version)) AS beside,
+    CASE WHEN nodes.superseded_by IS NULL
+      OR EXISTS (SELECT 1 FROM nodes s WHERE s.id = nodes.superseded_by) THEN 0 ELSE 1 END AS is_cut
     FROM nodes JOIN ${homes} h ON h.lineage_id = nodes.lineage_id ${order}`;
 }
 

@@ -172,7 +172,7 @@ export async function listGraphResources({ hub, access }: HubDoor) {
   const { shownGraphId } = await import("../memgraph/shapes.js");
   const { graphs } = await (await hub()).listGraphs({ access });
   return graphs.map((graph) => ({
-    uri: `memgraph://${shownGraphId(graph)}`,
+    uri: `memgraph://${encodeURIComponent(shownGraphId(graph))}`,
     name: quoted(graph.name),
     mimeType: JSON_TYPE as string,
   }));
@@ -180,7 +180,7 @@ export async function listGraphResources({ hub, access }: HubDoor) {
 
 /** Reads a graph; `undefined` when there is none. */
 export function readGraphResource(door: HubDoor, uri: string, graphId: string) {
-  return contentOf(door, uri, "getGraph", { graph_id: graphId });
+  return contentOf(door, uri, "getGraph", { graph_id: decoded(graphId) });
 }
 
 /** Reads the current node of a lineage; `undefined` when there is none. */

@@ -158,7 +158,7 @@ export function edgeJson(edge: GraphEdge): z.input<typeof edgeJsonShape> {
     to_graph: toGraph,
     to_lineage: toLineage,
     kind,
-    ...(metadata === undefined ? {} : { metadata }),
+    ...(metadata === undefined || Object.keys(metadata).length === 0 ? {} : { metadata }),
     ...(ordinal === undefined ? {} : { ordinal }),
     created_at: timeJson(edge.createdAt, edge.nanos),
     created_by: edge.createdBy,

@@ -366,7 +366,8 @@ const getNode = defineCall({
       const field = "node_id, lineage_id";
       throw new CortexError("ERR_INVALID", `${field}: expected exactly one of them`, { field });
     }
-    const at = given({ atVersion: at_version, atTime: at_time });
+    const isNode = node_id !== undefined;
+    const at = { ...given({ atVersion: at_version, atTime: at_time }), isNode };
     const found = await store.getNode(ref, { ...at, access });
     if (found !== undefined) return nodeJson(found);
     throw new CortexError("ERR_NOT_FOUND", ref, { field: "lineage_id" });
