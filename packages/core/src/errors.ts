@@ -19,7 +19,8 @@ export const ERROR_CODES = {
   ERR_ILL_FORMED: "A string holds a lone surrogate, or bytes are not well-formed UTF-8.",
   ERR_NOT_CANONICAL: "Bytes are not canonical CBOR.",
   ERR_TOO_LARGE: "A value is over its named limit.",
-  ERR_NOT_FOUND: "The memory, edge or session that the call wants to change does not exist.",
+  ERR_NOT_FOUND:
+    "What the call names does not exist: a memory, edge, session, graph, store or path.",
   ERR_EXISTS: "A memory with this id or externalId is already there.",
   ERR_TOMBSTONED: "The memory is tombstoned; restore it first.",
   ERR_ERASED: "The memory was forgotten; its content is gone for good.",

@@ -102,7 +102,7 @@ export const SERVE_SETTINGS = {
     flag: "--host-token-file",
     variable: "CORTEX_HOST_TOKEN_FILE",
     standard: "",
-    meaning: "a file with the token of such a host, of mode 0600",
+    meaning: "a file with the token of a host that speaks for the user, of mode 0600",
   },
   corsOrigins: {
     flag: "--cors-origins",

@@ -123,6 +123,15 @@ describe("failures", () => {
     expect(explained.json).toMatchObject({ code, title: problem.title });
   });
 
+  test("the address of REST that a start prints says where its operations are", async () => {
+    for (const path of ["/v1", "/v1/"]) {
+      const { json } = await server.get(path);
+      expect(json.detail).toBe(
+        "path: nothing is served here; operations are at /v1/NAME, and /openapi.json lists them",
+      );
+    }
+  });
+
   test("a problem names field, expectation and what came", async () => {
     const { json } = await server.post("/v1/write", { type: "fact", text: "x", importance: 11 });
     expect(json).toMatchObject({

@@ -262,6 +262,11 @@ describe("what is refused", () => {
     [["maintain", "now"], "too many arguments"],
     [["maintain", "--max-changes", "0"], "--max-changes: expected a whole number from 1"],
     [["extract", "--limit", "none"], "--limit: expected a number"],
+    [["completion"], "SHELL: expected one of bash, zsh, fish, got nothing"],
+    [["completion", "it's"], `SHELL: expected one of bash, zsh, fish, got "it's"`],
+    [["mcp", "config"], "CLIENT: expected one of claude, claude-code"],
+    [["mcp", "config", "word"], 'windsurf, gemini, zed, got "word"'],
+    [["mcp", "--profile", "all"], '--profile: expected one of standard, full, memgraph, got "all"'],
   ])("cortex %j is used wrongly", async (args, message) => {
     const { exit, out, err } = await place.cortex(args, { env });
     expect([exit, out], err).toEqual([2, ""]);
@@ -274,11 +279,17 @@ describe("what is refused", () => {
     [["recall", "x", "--as-of", "999999"], "ERR_AS_OF"],
     [["review", "settle", "x", "--decision", "keep_both", "--reason", "y"], "ERR_INVALID"],
     [["remember", "-", "--session", "s"], "ERR_INVALID"],
+    [["prove"], "ERR_INVALID"],
   ])("cortex %j fails with %s", async (args, code) => {
     const input = '{"role":"king","content":"I am"}';
     const { exit, out, err } = await place.cortex([...args, "--json"], { env, input });
     expect([exit, out]).toEqual([1, ""]);
     expect(JSON.parse(err)).toMatchObject({ error: { code } });
+  });
+
+  test("cortex prove of nothing names what it could have been given", async () => {
+    const { err } = await place.cortex(["prove"], { env });
+    expect(err).toContain("ID, --edge, --seq, --since: expected at least one of them, got 0");
   });
 
   test("cortex extract without a service says which setting is missing", async () => {

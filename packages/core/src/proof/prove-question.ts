@@ -94,10 +94,15 @@ export function checkRequest(
   requireProofs(access, "prove");
   const asked = memories.length + edges.length + seqs.length;
   if (asked > PROOF_ITEMS_MAX) {
-    throw invalid("what", `at most ${PROOF_ITEMS_MAX} items`, asked, "ERR_TOO_LARGE");
+    throw invalid(
+      "memories, edges, seqs",
+      `at most ${PROOF_ITEMS_MAX} together`,
+      asked,
+      "ERR_TOO_LARGE",
+    );
   }
   if (asked === 0 && since === undefined) {
-    throw invalid("what", "at least one memory, edge or seq, or a checkpoint in since", asked);
+    throw invalid("memories, edges, seqs, since", "at least one of them", asked);
   }
   if (seqs.length > 0 && access.kind !== "owner") {
     throw new CortexError("ERR_DENIED", "seqs: expected the owner's access", { field: "seqs" });

@@ -173,13 +173,17 @@ describe("memories", () => {
     expect(proofPath("no proof", ids[0] ?? "")).toBeUndefined();
   });
 
-  test("pinned to a version that is gone are refused; unknown names too", async () => {
+  test("pinned to a version that is gone are refused; so are unknown names, and a proof of nothing", async () => {
     await using memory = await fresh();
     const made = await memory.write({ type: "fact", text: "one" });
     await shown(memory, await memory.prove([made.uri]));
     await memory.update(made.id, { text: "two" });
     await expect(memory.prove([made.uri])).rejects.toMatchObject({ code: "ERR_CONFLICT" });
     await expect(memory.prove(["no-such-name"])).rejects.toMatchObject({ code: "ERR_NOT_FOUND" });
+    await expect(memory.prove([])).rejects.toMatchObject({
+      code: "ERR_INVALID",
+      details: { field: "memories, edges, seqs, since" },
+    });
   });
 });
 

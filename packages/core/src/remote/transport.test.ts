@@ -198,7 +198,8 @@ describe("an answer that does not come", () => {
     const gone = await startLoopback(() => "cut");
     await gone.close();
     const failure = await failureOf(ask(gone));
-    expect(failure).toMatchObject({ code: "ERR_STORAGE", message: "server: it cannot be reached" });
+    const message = `server: ${new URL(gone.url).origin} cannot be reached`;
+    expect(failure).toMatchObject({ code: "ERR_STORAGE", message });
     expect(failure.cause).toBeInstanceOf(Error);
   });
 });

@@ -242,7 +242,9 @@ async function attemptOnce<T>(
   } catch (error) {
     if (error instanceof CortexError) return { error, mayPass: false };
     if (call.signal.aborted) return { error: closed(), mayPass: false };
-    const what = hasBegun ? "its answer breaks off or is no JSON" : "it cannot be reached";
+    const what = hasBegun
+      ? "its answer breaks off or is no JSON"
+      : `${new URL(settings.base).origin} cannot be reached`;
     const said = isLate ? `no answer within ${limitMs} ms` : what;
     return { error: unreachable(said, call, error), mayPass: true };
   } finally {

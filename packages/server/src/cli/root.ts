@@ -56,18 +56,35 @@ export function prepare(command: Command, output: ProgramOutput): void {
     .helpOption("-h, --help", "explain");
 }
 
-/** What is missing, said as everything else is refused: its name here, what was expected, what came. */
+/** A line that commander refuses, refused as everything else is: the name, what was expected, what came. */
 function inOurWords(command: Command, error: CommanderError): Error {
   const name = /'([^']*)'/.exec(error.message)?.[1] ?? "";
   if (error.code === "commander.missingArgument") {
-    const about = command.registeredArguments.find((one) => one.name() === name)?.description;
+    const missing = command.registeredArguments.find((one) => one.name() === name);
+    const about = oneOf(missing?.argChoices) ?? missing?.description;
     return new UsageError(`${name}: expected ${about || "a value"}, got nothing`);
   }
+  if (error.code === "commander.invalidArgument") return notAChoice(command, error) ?? error;
   if (error.code === "commander.optionMissingArgument") {
     const about = command.options.find((one) => one.flags === name)?.description;
     return new UsageError(`${name.split(" ")[0]}: expected ${about || "a value"}, got nothing`);
   }
   return error;
+}
+
+/** A value that is none of the choices of its argument or flag. */
+function notAChoice(command: Command, { message }: CommanderError): Error | undefined {
+  const [, word, label] = /value '(.*)' is invalid for argument '([^']*)'/s.exec(message) ?? [];
+  const argument = command.registeredArguments.find((one) => one.name() === label);
+  const [, flags, value] = /option '([^']*)' argument '(.*)' is invalid/s.exec(message) ?? [];
+  const option = command.options.find((one) => one.flags === flags);
+  const expected = oneOf(argument?.argChoices ?? option?.argChoices);
+  if (expected === undefined) return undefined;
+  return new UsageError(`${label ?? option?.long}: expected ${expected}, got "${word ?? value}"`);
+}
+
+function oneOf(choices: readonly string[] | undefined): string | undefined {
+  return choices === undefined ? undefined : `one of ${choices.join(", ")}`;
 }
 
 /** A command in a list: its name, and its arguments or the words that may follow; a mere group has no summary. */

@@ -247,11 +247,10 @@ function addFailures(hono: Hono<Env>): void {
     const { seen } = c.env;
     const methods = METHODS.filter((method) => hasRoute(hono, method, c.req.path));
     if (methods.length === 0) {
-      const near = nearestPath(
+      const hint = hintFor(
         c.req.path,
         hono.routes.map(({ path }) => path),
       );
-      const hint = near === undefined ? "" : `; the nearest path is ${near}`;
       return problemResponse(
         seen,
         new HttpFailure("noRoute", `path: nothing is served here${hint}`),
@@ -265,6 +264,14 @@ function addFailures(hono: Hono<Env>): void {
     const message = `method: expected one of ${Allow}`;
     return problemResponse(seen, new HttpFailure("method", message, { Allow }));
   });
+}
+
+/** Where to go instead of a path at which nothing is served. */
+function hintFor(path: string, known: readonly string[]): string {
+  // What the start of the server prints as the address of REST.
+  if (/^\/v1\/?$/.test(path)) return "; operations are at /v1/NAME, and /openapi.json lists them";
+  const near = nearestPath(path, known);
+  return near === undefined ? "" : `; the nearest path is ${near}`;
 }
 
 function hasRoute(hono: Hono<Env>, method: string, path: string): boolean {
