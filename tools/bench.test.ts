@@ -205,8 +205,12 @@ describe("the benchmark", () => {
       "history",
     ];
     expect(whats("hand-rolled SQLite")).toEqual(expect.arrayContaining(both));
-    expect(whats("cortex")).toEqual(expect.arrayContaining([...both, "recall", "installed"]));
-    expect(whats("cortex mcp")).toEqual(expect.arrayContaining(["write", "get", "recall"]));
+    expect(whats("cortex")).toEqual(
+      expect.arrayContaining([...both, "recall", "anonymous memory", "installed"]),
+    );
+    expect(whats("cortex mcp")).toEqual(
+      expect.arrayContaining(["write", "get", "recall", "history"]),
+    );
     for (const name of ["mem0 oss", "server-memory"]) {
       const isLeftOut = report.notes.some((note) => note.startsWith(`${name} is left out`));
       expect(whats(name).length > 0, name).toBe(!isLeftOut);

@@ -20,7 +20,7 @@ import { folderBytes } from "./stores.mjs";
  *   readonly peer: Peer,
  *   readonly question: string,
  *   readonly settings: import("./settings.mjs").Settings,
- *   readonly extent: { readonly limitMs: number, readonly fillLimitMs: number, readonly calls: number },
+ *   readonly extent: Pick<import("../peers/worker.mjs").Job, "calls" | "limitMs" | "readMs" | "fillLimitMs">,
  * }} Bench
  */
 
@@ -28,8 +28,8 @@ import { folderBytes } from "./stores.mjs";
 export const PEERS_FOLDER = join(dirname(fileURLToPath(import.meta.url)), "../peers");
 const NODE22 = join(PEERS_FOLDER, "node_modules/node22/bin/node");
 
-const FULL = { limitMs: 2000, fillLimitMs: 30_000, calls: 1000 };
-const QUICK = { limitMs: 100, fillLimitMs: 5000, calls: 10 };
+const FULL = { calls: 1000, limitMs: 2000, readMs: 1000, fillLimitMs: 30_000 };
+const QUICK = { calls: 10, limitMs: 100, readMs: 50, fillLimitMs: 5000 };
 
 /**
  * Asks each program that is there, one after another.
@@ -103,7 +103,7 @@ export async function* work({ peer, settings, extent }, place, { killAfter, ...j
  *   readonly size: number,
  *   readonly what: string,
  *   readonly perSecond: number,
- *   readonly mb?: number,
+ *   readonly memory?: { readonly resident: number, readonly anonymous: number },
  *   readonly stopped?: string,
  *   readonly id: string,
  *   readonly there: number,

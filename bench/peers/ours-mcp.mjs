@@ -38,6 +38,8 @@ export async function openStore(folder) {
         reason: "a link of the benchmark",
       }),
     near: (id) => server.call("memory_traverse", { id, maxHops: 2, direction: "both" }),
+    update: (id, { text }) => structured("memory_update", { id, text }),
+    history: (id) => structured("memory_history", { id }),
     close: () => server.close(),
   };
 }

@@ -22,18 +22,22 @@ import { PEERS } from "./peers.mjs";
  *   readonly job: "measure" | "start" | "write" | "count",
  *   readonly sizes: readonly number[],
  *   readonly limitMs: number,
+ *   readonly readMs: number,
  *   readonly fillLimitMs: number,
  *   readonly calls: number,
  *   readonly skip: number,
  *   readonly ids: readonly string[],
  * }} Job
- * place: the folder or the address of the store; limitMs: the longest a workload is timed; fillLimitMs: the longest a store is filled;
- * skip: how many memories of the workload other processes write
+ * place: the folder or the address of the store; limitMs: the longest a kind of write is timed; readMs: how long a kind of read is;
+ * fillLimitMs: the longest a store is filled; calls: the most writes of a kind that are timed; skip: how many memories of the workload other processes write
  */
 
 const BATCH = 1000;
-/** Calls before the clock starts, or so long: what is measured is a process that has been in use for a moment. */
-const WARMING = { calls: 200, ms: 500 };
+/**
+ * The share of calls, or of the time for them, that goes by before the clock starts: what is measured is a process that has been in use for
+ * a moment.
+ */
+const WARMING = { writes: 0.2, reads: 0.5 };
 const AT_ONCE = 64;
 const PAGE = 50;
 const HITS = 10;
@@ -102,28 +106,21 @@ async function measure() {
     say({ size, what: "batch", perSecond: filled });
     await store.settle?.();
     const { write, get, page, filter, search, recall, link, near, update, history } = store;
-    await time(size, "write", async () => {
+    await timeWrites(size, "write", async () => {
       const [item] = workload.take(1);
       if (item !== undefined) ids.push(await write(item));
+      return 1;
     });
-    await time(size, "writes at once", async () => {
+    await timeWrites(size, "writes at once", async () => {
       const items = workload.take(AT_ONCE);
       ids.push(...(await Promise.all(items.map((item) => write(item)))));
       return AT_ONCE;
     });
-    await time(size, "get", get && (async () => found(await get(any()))));
-    await time(
-      size,
-      "page",
-      page && (async () => found(await page(`tag-${next(TAG_COUNT)}`, PAGE))),
-    );
+    await timeReads(size, "get", get && (() => get(any())));
+    await timeReads(size, "page", page && (() => page(`tag-${next(TAG_COUNT)}`, PAGE)));
     if (filter !== undefined) await timeFilter(size, filter, next);
-    await time(size, "search", search && (async () => found(await search(words(workload), HITS))));
-    await time(
-      size,
-      "recall",
-      recall && (async () => found(await recall(words(workload).join(" "), HITS))),
-    );
+    await timeReads(size, "search", search && (() => search(words(workload), HITS)));
+    await timeReads(size, "recall", recall && (() => recall(words(workload).join(" "), HITS)));
     if (link !== undefined && near !== undefined) {
       const hub = any();
       for (let at = 0; at < 10; at += 1) {
@@ -134,14 +131,14 @@ async function measure() {
           if (end !== spoke) await link(spoke, end);
         }
       }
-      await time(size, "near", async () => found(await near(hub)));
+      await timeReads(size, "near", () => near(hub));
     }
     if (update !== undefined && history !== undefined) {
       const changed = any();
       for (const item of workload.take(10)) await update(changed, item);
-      await time(size, "history", async () => found(await history(changed)));
+      await timeReads(size, "history", () => history(changed));
     }
-    say({ size, what: "memory", mb: residentMb() });
+    say({ size, memory: memoryMb() });
   }
 }
 
@@ -163,9 +160,11 @@ function startLeveled() {
  */
 async function timeFilter(size, filter, next) {
   let hits = 0;
-  await time(size, "filter", async () => {
+  await timeReads(size, "filter", async () => {
     const tag = `tag-${next(TAG_COUNT)}`;
-    hits += (await filter({ tag, leastLevel: LEAST_LEVEL, limit: HITS })).length;
+    const all = await filter({ tag, leastLevel: LEAST_LEVEL, limit: HITS });
+    hits += all.length;
+    return all;
   });
   if (hits === 0) throw new Error("no filter found anything");
 }
@@ -191,28 +190,49 @@ async function fill(workload, ids, size) {
 }
 
 /**
- * Repeats one call until enough were made or the time is up, after some that do not count.
+ * Repeats a write until enough were made or the time is up, after some that do not count. Their number is bounded, so that a store does not
+ * grow by more for being quick.
  * @param {number} size
  * @param {string} what
- * @param {(() => Promise<number | void>) | undefined} call the number it counts for, 1 when it gives none
+ * @param {() => Promise<number>} call the number it counts for
  */
-async function time(size, what, call) {
-  if (call === undefined) return;
+async function timeWrites(size, what, call) {
   const { calls, limitMs } = job;
-  await repeat(call, { calls: Math.min(calls, WARMING.calls), ms: Math.min(limitMs, WARMING.ms) });
-  const { done, ms } = await repeat(call, { calls, ms: limitMs });
-  say({ size, what, perSecond: (1000 * done) / ms });
+  await repeat(call, { calls: WARMING.writes * calls, ms: WARMING.writes * limitMs });
+  say({ size, what, perSecond: await repeat(call, { calls, ms: limitMs }) });
 }
 
 /**
- * @param {() => Promise<number | void>} call
+ * Repeats a read for the same time whatever it takes, after some that do not count. A number of calls would time programs that
+ * are quick for some hundredths of a second.
+ * @param {number} size
+ * @param {string} what
+ * @param {(() => unknown) | undefined} call
+ */
+async function timeReads(size, what, call) {
+  if (call === undefined) return;
+  const counted = async () => {
+    found(await call());
+    return 1;
+  };
+  const calls = Number.POSITIVE_INFINITY;
+  await repeat(counted, { calls, ms: WARMING.reads * job.readMs });
+  say({ size, what, perSecond: await repeat(counted, { calls, ms: job.readMs }) });
+}
+
+/**
+ * Calls a second.
+ * @param {() => Promise<number>} call
  * @param {{ readonly calls: number, readonly ms: number }} most
  */
 async function repeat(call, most) {
   const fromMs = performance.now();
-  let done = 0;
-  while (done < most.calls && performance.now() - fromMs < most.ms) done += (await call()) ?? 1;
-  return { done, ms: performance.now() - fromMs };
+  let [done, ms] = [0, 0];
+  while (done < most.calls && ms < most.ms) {
+    done += await call();
+    ms = performance.now() - fromMs;
+  }
+  return (1000 * done) / ms;
 }
 
 /**
@@ -232,8 +252,13 @@ function found(value) {
   if (value === undefined || value === null) throw new Error("nothing was found");
 }
 
-/** Resident memory of the program: of the server where there is one. */
-function residentMb() {
+/**
+ * Resident memory of the program, of the server where there is one; and how much of it is its own, without pages of files that it has mapped,
+ * which the system takes back when it likes.
+ */
+function memoryMb() {
   const status = readFileSync(`/proc/${store.pid ?? process.pid}/status`, "utf8");
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024;
+  const megabytes = (/** @type {string} */ name) =>
+    Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? Number.NaN) / 1024;
+  return { resident: megabytes("VmRSS"), anonymous: megabytes("RssAnon") };
 }
