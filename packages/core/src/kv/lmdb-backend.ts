@@ -13,6 +13,10 @@
  * store: a row in the file says who and until when, and every commit looks for it inside its own
  * write transaction. A commit that meets it waits; one that meets an expired row removes it, which
  * is how the construction learns, whatever the clocks say, that it was not alone.
+ *
+ * A file that is not in its place any more was left, even where its head row does not say so: the commit by which the
+ * store moved can be hidden for good from those who have the file open (`lmdb-root.ts`, `openAtNewest`). A writer
+ * meets that in its write transaction, a reader looks for it now and then.
  */
 
 import { randomBytes } from "node:crypto";
@@ -61,6 +65,7 @@ import {
   unusedName,
   warnOfSharedDisk,
 } from "./lmdb-folder.js";
+import { identityOf } from "./lmdb-meta.js";
 import { walkPages } from "./lmdb-pages.js";
 import { refuseQuarantined } from "./lmdb-quarantine.js";
 import { finishReplacementOf } from "./lmdb-removal.js";
@@ -100,6 +105,8 @@ const PAGE_BYTES = 4096;
 /** Between two looks of a writer that waits, or a reader that would go back; the latter then takes what there is. */
 const HELD_PAUSE_MS = 3;
 const BACK_WAITS = 2000;
+/** So often a handle that reads looks whether its file is still in its place: 2 microseconds. */
+const LOOK_AFTER_MS = 100;
 
 /** Opens, or creates, the store in a folder of its own. */
 export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): Promise<Kv> {
@@ -118,7 +125,7 @@ export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): P
   warnOfSharedDisk(place);
   const file = findStore(place);
   if (!place.mode.readOnly) removeOldCaches(place.folder);
-  return new LmdbKv(place, file, true);
+  return new LmdbKv({ ...place, identity: identityOf(place.folder) }, file, true);
 }
 
 /** Where a handle lives, and how it was opened. */
@@ -126,6 +133,8 @@ interface Place extends LmdbPlace {
   readonly limitBytes: number;
   readonly snapshotMaxAgeMs: number;
   readonly positionOf?: LmdbKvOptions["positionOf"];
+  /** Which folder it is, whatever its name: another of the same name is another store. */
+  readonly identity?: string | undefined;
 }
 
 /** Snapshots after which the event loop gets its turn. */
@@ -141,6 +150,7 @@ class LmdbKv implements Kv {
   #turns = 0;
   #seenHead: Bytes | undefined;
   #seenPosition = 0;
+  #lookedMs = performance.now();
 
   constructor(place: Place, file: LmdbFile, generations: boolean) {
     this.#place = place;
@@ -160,6 +170,7 @@ class LmdbKv implements Kv {
     if (this.#turns === 0) await nextTurn();
     let waits = 0;
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
+      if (this.#isLeft()) this.#follow(this.#current());
       const file = this.#current();
       const read = file.beginRead();
       const head = file.head(read, this.#seenHead);
@@ -188,6 +199,7 @@ class LmdbKv implements Kv {
     // The snapshot that is taken instead lets the process do something else.
     if (this.#turns + 1 >= SNAPSHOTS_PER_TURN) return undefined;
     this.#turns += 1;
+    if (this.#isLeft()) return undefined;
     const file = this.#current();
     const read = file.beginRead();
     try {
@@ -213,6 +225,15 @@ class LmdbKv implements Kv {
     if (position < this.#seenPosition) return true;
     this.#seenHead = head;
     this.#seenPosition = position;
+    return false;
+  }
+
+  /** Whether the store has left its file, as far as a look now and then can tell; see the file header. */
+  #isLeft(): boolean {
+    const nowMs = performance.now();
+    if (nowMs - this.#lookedMs < LOOK_AFTER_MS) return false;
+    if (!this.#current().isInPlace()) return true;
+    this.#lookedMs = nowMs;
     return false;
   }
 
@@ -337,7 +358,8 @@ class LmdbKv implements Kv {
 
   /** Goes on in the newest generation; snapshots of the old one keep it open until they end. */
   #follow(from: LmdbFile): void {
-    if (from.isRemoved()) throw removedStore();
+    const { folder, identity } = this.#place;
+    if (from.isRemoved() || identityOf(folder) !== identity) throw removedStore();
     this.#file = findStore({ ...this.#place, create: false });
     from.retire();
   }
@@ -409,6 +431,7 @@ class LmdbKv implements Kv {
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
       const file = this.#writable();
       let early: LmdbFile | undefined;
+      let moved = false;
       try {
         const move = (): void => {
           const name = unusedName(folder);
@@ -424,15 +447,17 @@ class LmdbKv implements Kv {
         if (met.outcome === "lost") return { ok: false, head: met.head };
         // Somebody else is about to take over: that is a race lost, not one to wait for.
         if (met.outcome === "held") return { ok: false, head: expectHead };
-        if (met.outcome === "written") fsyncPath(file.path);
+        moved = met.outcome === "written";
+        if (moved) this.#finish(construction);
+        if (moved) fsyncPath(file.path);
       } catch (error) {
         // A commit can fail after it took effect; the file itself says whether this one did.
-        if (!this.#hasMovedTo(construction, file)) {
+        moved ||= this.#hasMovedTo(construction, file);
+        if (!moved) {
           void (early as LmdbFile | undefined)?.close();
           throw error;
         }
       }
-      const moved = this.#hasMovedTo(construction, file);
       this.#follow(file);
       void (early as LmdbFile | undefined)?.close();
       if (moved) return { ok: true };
@@ -443,10 +468,16 @@ class LmdbKv implements Kv {
   /** Whether the store goes on in a construction: nobody throws it away then, nor if it cannot be told. */
   #hasMovedTo(construction: Construction, file: LmdbFile): boolean {
     this.#constructions.delete(construction);
-    const moved = file.successor() === construction.name;
-    if (moved) construction.finish();
+    const moved = file.newestSuccessor() === construction.name;
+    if (moved) this.#finish(construction);
     else this.#constructions.add(construction);
     return moved;
+  }
+
+  /** A construction is the store now, and nobody's to throw away. */
+  #finish(construction: Construction): void {
+    this.#constructions.delete(construction);
+    construction.finish();
   }
 
   async #abandon(construction: Construction): Promise<void> {

@@ -33,6 +33,7 @@ import { assertWhole } from "./lmdb-pages.js";
 import {
   CONFIRMED_KEY,
   copied,
+  GONE,
   type LmdbFileMode,
   type LmdbRead,
   lent,
@@ -40,14 +41,14 @@ import {
   openRoot,
   PLAIN,
   type RangeOptions,
-  type ROLL_BACK,
+  ROLL_BACK,
   type Root,
   resetAlone,
   type Table,
   transactOnNewest,
 } from "./lmdb-root.js";
 
-export { type LmdbFileMode, type LmdbRead, ROLL_BACK } from "./lmdb-root.js";
+export { GONE, type LmdbFileMode, type LmdbRead, ROLL_BACK } from "./lmdb-root.js";
 
 interface Tables {
   readonly state: Table;
@@ -160,6 +161,23 @@ export class LmdbFile {
   successor(): string | undefined {
     const name = this.#mark(SUCCESSOR_KEY);
     return name === undefined ? undefined : new TextDecoder().decode(name);
+  }
+
+  /** The same, read where no commit is hidden (`openAtNewest`); throws where the file is gone and nobody can tell. */
+  newestSuccessor(): string | undefined {
+    let found: Bytes | undefined;
+    let result: symbol | undefined;
+    try {
+      result = this.write(() => {
+        found = this.#root.get(SUCCESSOR_KEY);
+        return ROLL_BACK;
+      });
+    } catch {
+      // The engine writes no more in this file, after a disk failed under it.
+      return this.successor();
+    }
+    if (result === GONE) throw new CortexError("ERR_STORAGE", `${this.path} is gone`);
+    return found === undefined ? undefined : new TextDecoder().decode(found);
   }
 
   /** A row of the backend's own, as it was committed last. */
@@ -284,8 +302,16 @@ export class LmdbFile {
     return rows;
   }
 
-  /** Runs the body in the one write transaction; `ROLL_BACK` or a throw leaves nothing behind. */
-  write<T>(body: () => T | typeof ROLL_BACK): T | typeof ROLL_BACK {
+  /** Whether the file is still what its path names; see `openAtNewest`. */
+  isInPlace(): boolean {
+    return this.#commitNumbers.isInPlace();
+  }
+
+  /**
+   * Runs the body in the one write transaction; `ROLL_BACK` or a throw leaves nothing behind. `GONE` says that it did not
+   * run: the store goes on in another file.
+   */
+  write<T>(body: () => T | typeof ROLL_BACK): T | typeof ROLL_BACK | typeof GONE {
     this.#enter();
     this.#commits += 1;
     if (this.#commits % COMMITS_BETWEEN_READER_CHECKS === 0) this.#root.readerCheck();

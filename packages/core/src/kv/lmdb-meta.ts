@@ -15,7 +15,16 @@
  * engine, whose own answer takes four times as long (13 microseconds) and is wanted at every commit. All that is written
  * is the number in the lock file.
  */
-import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { CortexError } from "../errors.js";
 import { foreign, reading } from "./lmdb-failures.js";
 import type { Root } from "./lmdb-root.js";
@@ -183,6 +192,7 @@ export class CommitNumbers {
   readonly #root: Root;
   /** `undefined` where the file was removed or replaced while the engine opened it: it has no name any more. */
   readonly #file: number | undefined;
+  readonly #identity: string | undefined;
   readonly #number = new BigUint64Array(1);
   readonly #bytes = new Uint8Array(this.#number.buffer);
   /** From the number in the first meta page to that in the second. */
@@ -194,11 +204,17 @@ export class CommitNumbers {
     this.path = path;
     this.#root = root;
     this.#file = openSame(path, identity);
+    this.#identity = this.#file === undefined ? undefined : identityIn(fstatSync(this.#file));
     const pageBytes = Buffer.alloc(4);
     if (this.#file !== undefined)
       readSync(this.#file, pageBytes, 0, pageBytes.length, PAGE_SIZE_AT);
     this.#numbers = new BigUint64Array(pageBytes.readUInt32LE() / 8 + 1);
     this.#both = new Uint8Array(this.#numbers.buffer);
+  }
+
+  /** Whether the file is still what its path names: a store that moves on removes the file that it leaves. */
+  isInPlace(): boolean {
+    return this.#identity !== undefined && identityOf(this.path) === this.#identity;
   }
 
   /** The number of the newest commit that the file names. */
@@ -243,7 +259,11 @@ export class CommitNumbers {
 /** Device and inode of a file; `undefined` where there is none. */
 export function identityOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
-  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
+  return stats === undefined ? undefined : identityIn(stats);
+}
+
+function identityIn({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
 }
 
 function openSame(path: string, identity: string | undefined): number | undefined {
@@ -254,8 +274,7 @@ function openSame(path: string, identity: string | undefined): number | undefine
     if (identityOf(path) === undefined) return undefined;
     throw error;
   }
-  const { dev, ino } = fstatSync(file);
-  if (identity === undefined || identity === `${dev}:${ino}`) return file;
+  if (identity === undefined || identity === identityIn(fstatSync(file))) return file;
   closeSync(file);
   return undefined;
 }

@@ -229,6 +229,138 @@ describe("other processes", () => {
     },
   );
 
+  /** For scripts: hides the newest commit of the file whose lock file it has open, as opening can (`openAtNewest`). */
+  const HIDING = `
+    import { openSync, readSync, readdirSync, writeSync as put } from "node:fs";
+    const number = new BigUint64Array(1);
+    const bytes = new Uint8Array(number.buffer);
+    const noted = (lock) => (readSync(lock, bytes, 0, 8, 8), number[0]);
+    const hide = (lock) => {
+      noted(lock);
+      number[0] -= 1n;
+      put(lock, bytes, 0, 8, 8);
+    };
+  `;
+
+  test.skipIf(UNBUILT)(
+    "who was not shown the commit by which the store moved goes on in the file that it moved to",
+    async () => {
+      const folder = temporaryFolder();
+      const writing = await opened(folder);
+      const head = await write(writing, [row(bytes(5), "x")]);
+      const script = `
+        ${HIDING}
+        const lock = openSync(${JSON.stringify(join(folder, "g000001.mdb-lock"))}, "r+");
+        await vacuum();
+        hide(lock);
+        say("moved");
+        await append(Uint8Array.of(1, 2, 0, 0), "entry");
+        say("written");
+        setInterval(() => {}, 1000);
+      `;
+      const mover = child(folder, script);
+      expect(await mover.line()).toBe("moved");
+      expect(await mover.line()).toBe("written");
+      expect(filesIn(folder)).toEqual(["g000002.mdb"]);
+      const stale = { expectHead: head, head: bytes(9), puts: [row(bytes(6), "y")], deletes: [] };
+      expect(await writing.commit(stale), "its head is not the newest").toMatchObject({
+        ok: false,
+      });
+      expect(await read(writing, entryKey(2, 0))).toEqual([hex(row(bytes(), "entry").value)]);
+      expect((await everything(writing)).length).toBe(2);
+      await mover.kill();
+    },
+  );
+
+  test.skipIf(UNBUILT)(
+    "who only reads, and was not shown that the store moved, is shown it soon",
+    async () => {
+      const folder = temporaryFolder();
+      const kv = await opened(folder);
+      await write(kv, [row(bytes(5), "x")]);
+      const script = `
+        ${HIDING}
+        const lock = openSync(${JSON.stringify(join(folder, "g000001.mdb-lock"))}, "r+");
+        await vacuum();
+        hide(lock);
+        await append(Uint8Array.of(1, 2, 0, 0), "entry");
+        say("written");
+      `;
+      expect(await drained(child(folder, script))).toEqual(["written"]);
+      const entry = hex(row(bytes(), "entry").value);
+      // Without the look at its place this never ends.
+      while ((await read(kv, entryKey(2, 0)))[0] !== entry);
+      expect((await everything(kv)).length).toBe(2);
+    },
+  );
+
+  test.skipIf(UNBUILT)(
+    "a store that was removed while its newest commit was hidden is no other store of its name",
+    async () => {
+      const root = temporaryFolder();
+      const folder = join(root, "ada");
+      const kv = await opened(folder);
+      const head = await write(kv, [row(bytes(5), "x")]);
+      const removal = new URL("../../dist/kv/lmdb-removal.js", import.meta.url).href;
+      const script = `
+        ${HIDING}
+        import { destroy, endRemoval, takeAway } from ${JSON.stringify(removal)};
+        const lock = openSync(${JSON.stringify(join(folder, "g000001.mdb-lock"))}, "r+");
+        await kv.close();
+        const removal = takeAway(${JSON.stringify(root)}, "ada");
+        await destroy(${JSON.stringify(root)}, removal);
+        endRemoval(${JSON.stringify(root)}, removal);
+        hide(lock);
+        await (await openLmdbKv(${JSON.stringify(folder)})).close();
+        say("made anew");
+      `;
+      expect(await drained(child(folder, script))).toEqual(["made anew"]);
+      const change = { expectHead: head, head: bytes(9), puts: [], deletes: [] };
+      await expect(kv.commit(change)).rejects.toMatchObject({ code: "ERR_NOT_FOUND" });
+    },
+  );
+
+  test.skipIf(UNBUILT)(
+    "commits that are hidden again and again, moves among them, are lost by nobody",
+    async () => {
+      const folder = temporaryFolder();
+      const kv = await opened(folder);
+      await write(kv, [row(bytes(5), "x")]);
+      const hider = child(
+        folder,
+        `${HIDING}
+        const locks = new Map();
+        say("hiding");
+        for (;;) {
+          for (const name of readdirSync(${JSON.stringify(folder)})) {
+            if (!/^g\\d+\\.mdb-lock$/.test(name) || locks.has(name)) continue;
+            try {
+              const lock = openSync(${JSON.stringify(folder)} + "/" + name, "r+");
+              locks.set(name, { lock, hidden: new Set() });
+            } catch {}
+          }
+          for (const { lock, hidden } of locks.values()) {
+            const newest = noted(lock);
+            // Each commit once, as each opening does: who mends it goes on then.
+            if (newest > 2n && !hidden.has(newest)) hide(lock);
+            hidden.add(newest).add(newest - 1n);
+          }
+          await new Promise((resolve) => setTimeout(resolve, 3));
+        }`,
+      );
+      expect(await hider.line()).toBe("hiding");
+      const writer = child(folder, entryScript(2, 60));
+      const mover = child(
+        folder,
+        `for (let i = 0; i < 6; ) { if (await vacuum()) say("moved " + i++); }`,
+      );
+      const ends = await Promise.all([writer, mover].map(drained));
+      await hider.kill();
+      expect(ends.map((lines) => lines.length)).toEqual([60, 6]);
+      expect((await everything(kv)).length).toBe(61);
+    },
+  );
+
   // Where the locks lie in the lock file, and what destroys one, is that of Linux on common processors.
   const HAS_OTHER_LOCKS = process.platform !== "linux" || !["x64", "arm64"].includes(process.arch);
   test.skipIf(UNBUILT || HAS_OTHER_LOCKS)(

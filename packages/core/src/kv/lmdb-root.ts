@@ -29,6 +29,9 @@ export interface LmdbRead {
 /** Returned from the body of `write` to leave nothing behind. */
 export const ROLL_BACK = Symbol("roll back");
 
+/** What `write` gives instead of running its body in a file that the store has left, and that has no name any more. */
+export const GONE = Symbol("gone");
+
 interface LmdbTransaction {
   /** What the engine knows it by. */
   readonly address: number;
@@ -121,6 +124,9 @@ const READS_TO_CATCH_UP = 5;
  * compared, and where the file names a newer commit, opening it again mends what opening it did. Until then no
  * write transaction goes on (`transactOnNewest`). Whoever is killed in that moment leaves it to the next who writes
  * or opens; readers see the commit from then on.
+ *
+ * Where the forgotten commit is the one by which the store moved on, the file may be removed before anybody could mend
+ * it. Nobody who has it open sees the move then; that the file is not in its place any more tells them.
  */
 export function openAtNewest(path: string, mode: LmdbFileMode): Root {
   for (;;) {
@@ -160,7 +166,7 @@ export function transactOnNewest<T>(
   root: Root,
   commits: CommitNumbers,
   body: () => T | typeof ROLL_BACK,
-): T | typeof ROLL_BACK {
+): T | typeof ROLL_BACK | typeof GONE {
   for (let waits = 0; waits < NEWEST_WAITS; waits += 1) {
     let [rolledBack, isSetBack] = [false, false];
     const result = root.transactionSync(() => {
@@ -175,6 +181,7 @@ export function transactOnNewest<T>(
       return rolledBack ? engine.ABORT : outcome;
     });
     if (!isSetBack) return rolledBack ? ROLL_BACK : (result as T);
+    if (!commits.isInPlace()) return GONE;
     pause();
   }
   throw new CortexError(

@@ -26,7 +26,7 @@ import {
   showFound,
 } from "./kv.js";
 import { reading, storageError } from "./lmdb-failures.js";
-import { type LmdbFile, type LmdbRead, ROLL_BACK } from "./lmdb-file.js";
+import { GONE, type LmdbFile, type LmdbRead, ROLL_BACK } from "./lmdb-file.js";
 
 /** Rows of one snapshot after which the event loop gets its turn: one call may look through a whole store. */
 const ROWS_PER_TURN = 4096;
@@ -236,6 +236,7 @@ export function writeIf(
     body();
     return true;
   });
+  if (result === GONE) return { outcome: "moved" };
   if (result !== ROLL_BACK) return { outcome: "written" };
   if (held) return { outcome: "held" };
   return isMovedHead(head) ? { outcome: "moved" } : { outcome: "lost", head };
@@ -249,7 +250,7 @@ export function agreesWith(expectHead: Bytes | undefined): (head: Bytes | undefi
 /** Starts or prolongs a hold. */
 export function takeHold(file: LmdbFile, holder: string): "taken" | "moved" | "held" {
   let outcome: "taken" | "moved" | "held" = "taken";
-  file.write(() => {
+  const result = file.write(() => {
     const hold = file.hold();
     const foreign = hold !== undefined && hold.holder !== holder && hold.untilMs > Date.now();
     outcome = isMovedHead(file.get(HEAD_KEY)) ? "moved" : foreign ? "held" : "taken";
@@ -257,7 +258,7 @@ export function takeHold(file: LmdbFile, holder: string): "taken" | "moved" | "h
     file.putHold(holder, Date.now() + HOLD_MS);
     return true;
   });
-  return outcome;
+  return result === GONE ? "moved" : outcome;
 }
 
 /** Lets writers go on, if this holder still holds them. */
