@@ -215,7 +215,9 @@ class LmdbKv implements Kv {
    * Whether a head stands before one that this handle gave out already. The engine notes the number of the
    * newest commit last, and a reader takes that number first and then one of two meta pages. Held up in
    * between, on a busy machine, it reads a commit that is still being waited for, and its next read the one
-   * before: that is over as soon as the disk has answered.
+   * before: that is over as soon as the disk has answered. Or another process opens the file at this moment, and hides a
+   * commit (`openAtNewest` in `lmdb-root.ts`): that is over as soon as it has looked. What this handle committed or met
+   * as it committed counts as given out.
    */
   #wentBack(head: Bytes | undefined): boolean {
     const { positionOf } = this.#place;
@@ -250,7 +252,9 @@ class LmdbKv implements Kv {
         if (!sameBytes(change.expectHead, change.head)) file.putHead(change.head);
       },
     );
-    return met.outcome === "written" ? { ok: true } : { ok: false, head: met.head };
+    const isWritten = met.outcome === "written";
+    this.#wentBack(isWritten ? change.head : met.head);
+    return isWritten ? { ok: true } : { ok: false, head: met.head };
   }
 
   async commitCaches(change: KvCacheCommit): Promise<boolean> {

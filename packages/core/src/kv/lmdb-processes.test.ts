@@ -295,6 +295,34 @@ describe("other processes", () => {
   );
 
   test.skipIf(UNBUILT)(
+    "who has just committed reads that, also while another process hides it by opening the store",
+    async () => {
+      const folder = temporaryFolder();
+      const kv = await opened(folder, { positionOf: (head) => head[1] ?? 0 });
+      const lock = join(folder, `${filesIn(folder)[0]}-lock`);
+      const change = { expectHead: undefined, head: bytes(1, 1), puts: [], deletes: [] };
+      expect(await kv.commit(change)).toEqual({ ok: true });
+      const next = { expectHead: bytes(1, 1), head: bytes(1, 2), puts: [row(bytes(5), "x")] };
+      expect(await kv.commit({ ...next, deletes: [] })).toEqual({ ok: true });
+      const script = `
+        ${HIDING}
+        const lock = openSync(${JSON.stringify(lock)}, "r+");
+        hide(lock);
+        say("hidden");
+        setTimeout(() => {
+          number[0] += 1n;
+          put(lock, bytes, 0, 8, 8);
+          say("shown");
+        }, 200);
+      `;
+      const hider = child(folder, script);
+      expect(await hider.line()).toBe("hidden");
+      expect(await read(kv, bytes(5))).toEqual([hex(row(bytes(), "x").value)]);
+      expect(await drained(hider)).toEqual(["hidden", "shown"]);
+    },
+  );
+
+  test.skipIf(UNBUILT)(
     "a store that was removed while its newest commit was hidden is no other store of its name",
     async () => {
       const root = temporaryFolder();
