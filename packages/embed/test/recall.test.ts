@@ -35,7 +35,7 @@ const ASKED = [
 function addedUp({ why: { lanes, trust, salience } }: RecallHit): number {
   const { slot = 0, time = 0, ...whole } = lanes;
   const sum = Object.values(whole).reduce((total, value = 0) => total + value, 0);
-  return (sum + 0.8 * slot + 0.4 * time) * trust * (0.9 + 0.2 * salience);
+  return (sum + 1.2 * slot + 0.4 * time) * trust * (0.9 + 0.2 * salience);
 }
 
 test("a score means the same among 1 memory and among 300, and what nothing answers scores low and is weak", async () => {
@@ -93,4 +93,76 @@ test("a model whose cosines lie elsewhere finds the same, and is as sure of it",
   }
   expect(answers[1]).toEqual(answers[0]);
   expect(answers[2]).toEqual(answers[0]);
+});
+
+/** What a small store of one person holds, beside what a test adds. */
+const FEW = [
+  "Work is stressful this month, the bridge has to be inspected",
+  "We rent a small flat above a bakery",
+  "She has just started at her new school",
+  "I gave up coffee two weeks ago",
+  "My knees hurt after the half marathon",
+];
+
+test("among few texts the slot that a question names is first, and what it was before is found", async () => {
+  await using memory = await open("memory:", { actor: "ada", embedder: local() });
+  await memory.batch(FEW.map((text) => ({ write: { type: "note", text } })));
+  for (const text of ["Ada is with Ridgeway", "Ada is with Hale and Pike"]) {
+    await memory.write({ type: "fact", slot: "employer", text });
+  }
+  const now = await memory.recall("Who is my employer?");
+  expect(now.hits[0]).toMatchObject({
+    text: "Ada is with Hale and Pike",
+    why: { lanes: { slot: 1 } },
+  });
+  expect(now.weak).toBe(false);
+  const before = await memory.recall("Who was my employer before?");
+  expect(before.hits.slice(0, 2).map(({ text }) => text)).toContain("Ada is with Ridgeway");
+});
+
+test("a slot whose name is but a part of the question does not displace what is meant", async () => {
+  await using memory = await open("memory:", { actor: "ada", embedder: local() });
+  await memory.batch(FEW.map((text) => ({ write: { type: "note", text } })));
+  await memory.write({ type: "fact", slot: "name", text: "The user is called Ada" });
+  await memory.write({ type: "note", text: "We adopted a greyhound, his name is Biscuit" });
+  const { hits } = await memory.recall("What is the name of my dog?");
+  expect(hits[0]?.text).toContain("Biscuit");
+  expect(hits[1]?.why.lanes.slot).toBeLessThan(0.8);
+});
+
+test("among few texts what holds every word of a question is not lost behind what is somewhat near", async () => {
+  await using memory = await open("memory:", { actor: "ada", embedder: local() });
+  const others = [
+    "I moved to Bristol with Imogen in June",
+    "I've been learning the cello since January",
+    "I finished reading Piranesi yesterday, brilliant",
+    "The vet says the dog needs drops twice a day",
+    "Imogen's mother visits us for Christmas",
+    "I ran ten kilometres along the river",
+    "The mechanic wants 640 pounds for the clutch",
+    "I can't stand cilantro",
+    "Our daughter was born in March",
+  ];
+  await memory.batch([...FEW, ...others].map((text) => ({ write: { type: "note", text } })));
+  await memory.write({ type: "fact", text: "Tomas works for Halden and Pike" });
+  const { hits } = await memory.recall("Where do I work?");
+  expect(hits.slice(0, 2).map(({ text }) => text)).toContain("Tomas works for Halden and Pike");
+});
+
+test("among few texts meaning says how sure an answer is, beside words as well", async () => {
+  await using memory = await open("memory:", { actor: "ada", embedder: local() });
+  const talks = [
+    ["I drive an old Skoda, and the clutch is going.", "The mechanic wants 640 pounds for it."],
+    ["I finished reading Piranesi yesterday, brilliant.", "Next on my pile is The Overstory."],
+    ["I read Klara and the Sun on the train to Leeds.", "A bit slow but moving."],
+    ["My knees hurt after the half marathon.", "I have to rest for a few days."],
+    ["We adopted a greyhound from the shelter.", "The vet says he needs drops twice a day."],
+  ];
+  for (const [at, said] of talks.entries()) {
+    const turns = said.map((content) => ({ role: "user" as const, content }));
+    await memory.remember(turns, { session: `talk-${at}` });
+  }
+  expect((await memory.recall("In what order did I read my books?")).weak).toBe(false);
+  expect((await memory.recall("How many films did I see?")).weak).toBe(true);
+  expect((await memory.recall("Who painted the fence?")).weak).toBe(true);
 });

@@ -12,7 +12,7 @@ import { INDEX, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { openMembers } from "../memory/members.js";
 import { LIFECYCLES, type Lifecycle, MEMORY_TYPES } from "../records/types.js";
-import { voiceOf, worldTimeOf } from "./fuse.js";
+import { FULL_SCALE, voiceOf, worldTimeOf } from "./fuse.js";
 import type { Gathered } from "./recall-lanes.js";
 import { fitOf, type TimeWords } from "./time-words.js";
 
@@ -50,7 +50,7 @@ export async function gatherByTime(
       keyed.map(([key, memory]) => [key, { time: voiceOf(memory) * timeFit(memory, time) }]),
     ),
     ...{ coverage: none, via: none, similarity: none, closeness: none, own: none, sessions: none },
-    ...{ byTime: true, scale: 1, terms: [], isAside: () => false, isSpoken: () => false },
+    ...{ byTime: true, scale: FULL_SCALE, terms: [], isAside: () => false, isSpoken: () => false },
   };
 }
 

@@ -28,6 +28,8 @@ describe("an answer", () => {
     ["is somebody else's", [hit(0.9, { aside: true }), hit(0.6)], false],
     ["is nobody's but somebody else's", [hit(0.9, { aside: true })], false],
     ["is known by its slot", [hit(0.9, { aside: true, lanes: { slot: 1 } })], true],
+    ["means the same", [hit(0.3), hit(0, { closeness: 1.2 })], true],
+    ["means the same and is somebody else's", [hit(0, { closeness: 1.2, aside: true })], false],
     ["was hidden far down", [...Array(10).fill(hit(0.5)), hit(0.9, { aside: true })], true],
   ])("to a question about one of those who speak, which %s", (_, hits, expected) => {
     expect(isConfident(hits)).toBe(expected);

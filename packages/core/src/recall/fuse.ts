@@ -38,7 +38,7 @@ import { outranks, TRUST } from "../trust/gate.js";
 const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
   lexical: 1,
   vector: 1,
-  slot: 0.8,
+  slot: 1.2,
   names: 1,
   graph: 1,
   time: 0.4,
@@ -55,13 +55,24 @@ export interface OwnFactors {
   readonly speaker: boolean;
 }
 
+/** What the lanes of a question are multiplied by, so that scores mean the same in every store. */
+export interface Scale {
+  /** What words and meaning say, and what they lead to: as much together as words say where meaning counts little. */
+  readonly said: number;
+  /** Every lane. */
+  readonly sure: number;
+}
+
+/** Where meaning counts little: all as it is. */
+export const FULL_SCALE: Scale = { said: 1, sure: 1 };
+
 /** A memory to be ranked. */
 export interface Contender {
   readonly key: string;
   readonly lanes: LaneScores;
   readonly factors: OwnFactors;
-  /** What all lanes of its question are multiplied by; 1 when not given. */
-  readonly scale?: number;
+  /** What the lanes of its question are multiplied by; 1 when not given. */
+  readonly scale?: Scale | undefined;
   /** Whether a time is all that was asked for: then it counts whole, and alone. */
   readonly byTime?: boolean | undefined;
   /** The seq that brought it: newer stands first among equals. */
@@ -82,13 +93,12 @@ const SALIENCE_SPAN = 0.2;
 export function fuse(contenders: readonly Contender[], most = contenders.length): Ranked[] {
   const scored: { readonly contender: Contender; readonly score: number }[] = [];
   for (const contender of contenders) {
-    const { scale = 1 } = contender;
+    const { lanes, byTime = false, scale = FULL_SCALE } = contender;
     const { trust, salience, speaker } = contender.factors;
-    const { lanes, byTime = false } = contender;
-    const relevance = byTime ? (lanes.time ?? 0) : relevanceOf(lanes, speaker);
+    const relevance = byTime ? (lanes.time ?? 0) : relevanceOf(lanes, speaker, scale.said);
     if (relevance <= 0) continue;
     const factor = trust * (1 - SALIENCE_SPAN / 2 + SALIENCE_SPAN * salience);
-    scored.push({ contender, score: scale * relevance * factor });
+    scored.push({ contender, score: scale.sure * relevance * factor });
   }
   scored.sort((a, b) => b.score - a.score || newerFirst(a.contender, b.contender));
   return scored.slice(0, most).map(({ contender, score }) => ({ ...contender, score }));
@@ -98,13 +108,20 @@ function newerFirst(a: Contender, b: Contender): number {
   return b.seq - a.seq || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 }
 
-/** The lanes that are added to the words, always in this order: lanes run side by side, and sums depend on it. */
-const ADDED_LANES = ["slot", "vector", "names", "graph", "standing"] as const;
+/**
+ * Lanes that words and meaning led to, or that bear on a question by either. Added in this order always: lanes run side by
+ * side, and sums depend on it.
+ */
+const SAID_LANES = ["vector", "names", "standing"] as const;
+/** Lanes that say by themselves how much a memory has to do with a question. */
+const OWN_LANES = ["slot", "graph"] as const;
 
-function relevanceOf(lanes: LaneScores, speaker: boolean): number {
+function relevanceOf(lanes: LaneScores, speaker: boolean, said: number): number {
   const { time = 0, lexical = 0 } = lanes;
   let sum = LANE_WEIGHTS.lexical * lexical * (speaker ? SPEAKER_FACTOR : 1);
-  for (const lane of ADDED_LANES) sum += LANE_WEIGHTS[lane] * (lanes[lane] ?? 0);
+  for (const lane of SAID_LANES) sum += LANE_WEIGHTS[lane] * (lanes[lane] ?? 0);
+  sum *= said;
+  for (const lane of OWN_LANES) sum += LANE_WEIGHTS[lane] * (lanes[lane] ?? 0);
   // Time says nothing where something else was asked for: every memory of that day has it.
   return sum === 0 ? 0 : sum + LANE_WEIGHTS.time * time;
 }
@@ -120,12 +137,14 @@ export function countedLanes(
 }
 
 /** The lanes as they went into the score. */
-export function scaledLanes({ lanes, scale = 1 }: Ranked): LaneScores {
-  const said = LANES.flatMap((lane) => {
+export function scaledLanes({ lanes, scale = FULL_SCALE }: Ranked): LaneScores {
+  const scaled = LANES.flatMap((lane) => {
     const value = lanes[lane];
-    return value === undefined ? [] : [[lane, scale * value] as const];
+    const isOwn = lane === "time" || OWN_LANES.some((one) => one === lane);
+    const by = scale.sure * (isOwn ? 1 : scale.said);
+    return value === undefined ? [] : [[lane, by * value] as const];
   });
-  return Object.fromEntries(said);
+  return Object.fromEntries(scaled);
 }
 
 /**
@@ -178,15 +197,16 @@ export function meaningLane({ weight, open }: MeaningShare, near: number, lexica
 }
 
 /**
- * What all lanes are multiplied by where meaning counts so much: the best by words and by meaning has what it has
- * among many texts, however much of that is meaning's. Where words explain too little to say how sure an answer is,
- * a score is no more than the nearest hit is near. One factor for all hits of a question, so the order stays.
+ * The scale of a question where meaning counts so much. What is best by words and by meaning has what it has among many
+ * texts, however much of that is meaning's, so that a slot that was asked for, a rule or a link counts beside it
+ * among few texts as among many. Where words explain too little to say how sure an answer is, a score is no more than the nearest
+ * hit is near.
  */
-export function meaningScale(weight: number, explained: number, nearest: number): number {
-  const level = Math.min(1, (1 + MEANING_LEAST) / (1 + weight));
+export function meaningScale(weight: number, explained: number, nearest: number): Scale {
+  const said = Math.min(1, (1 + MEANING_LEAST) / (1 + weight));
   const byWords = Math.min(1, explained / EXPLAINED_LEAST);
-  const sure = Math.min(1, Math.max(0, nearest));
-  return level * (byWords + (1 - byWords) * sure);
+  const near = Math.min(1, Math.max(0, nearest));
+  return { said, sure: byWords + (1 - byWords) * near };
 }
 
 /** How much a memory's meaning counts, where that of a user's turn counts 1. */
@@ -381,10 +401,10 @@ function isSure(hits: readonly Grounds[]): boolean {
   return heaviest(true) - heaviest(false) <= ASIDE_MOST;
 }
 
-function isCertain({ lanes, byTime = false, closeness }: Grounds): boolean {
+function isCertain({ lanes, byTime = false, closeness, aside }: Grounds): boolean {
   const { slot = 0, names = 0, time = 0 } = lanes;
   if (byTime) return time === 1;
-  return slot > 0 || closeness >= CLOSE_BY_MEANING || names >= CLOSE;
+  return slot > 0 || (closeness >= CLOSE_BY_MEANING && !aside) || names >= CLOSE;
 }
 
 function weightOf({ coverage, voice }: Grounds): number {

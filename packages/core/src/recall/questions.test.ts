@@ -59,6 +59,27 @@ describe("a word of a question and its irregular forms", () => {
     expect(weak).toBe(false);
   });
 
+  test.each([
+    ["english", "I'm allergic to peanuts.", "Do I have any allergies?", "I like bread."],
+    ["german", "Gegen Nüsse bin ich allergisch.", "Habe ich Allergien?", "Ich mag Brot."],
+    ["german", "Ich habe Gulasch gekocht.", "Was kocht Jonas?", "Das Brot ist alt."],
+    ["german", "Im Mai zog ich nach Halle.", "Wohin bin ich umgezogen?", "Halle ist schön."],
+    ["german", "Meine Ärztin heißt Köhler.", "Wer ist mein Arzt?", "Köhler ist krank."],
+    ["french", "Je suis allergique aux noix.", "Ai-je des allergies ?", "J'aime le pain."],
+    ["french", "J'ai lu La Peste.", "Quels livres ai-je lus ?", "Le chat dort."],
+    ["french", "Je travaille à Nantes.", "Quel est mon travail ?", "Nantes est belle."],
+    ["spanish", "Soy alérgica al marisco.", "¿Tengo alguna alergia?", "Me gusta el pan."],
+    ["spanish", "Ayer toqué el laúd.", "¿Qué instrumento toco?", "El pan es bueno."],
+    ["spanish", "El billete costó veinte euros.", "¿Cuánto cuesta?", "El pan es bueno."],
+  ] as const)("or another of its family, in %s: %s", async (language, said, question, other) => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.configure({ language });
+    for (const text of [other, said]) await memory.write({ type: "fact", text });
+    const { hits } = await memory.recall(question);
+    expect(hits[0]?.text).toBe(said);
+  });
+
   test("the form that was asked for stands above another", async () => {
     await using store = await openTestStore();
     const { memory } = store;

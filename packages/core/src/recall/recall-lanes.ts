@@ -5,7 +5,7 @@
  * Every lane is a few batched reads; a lane that has nothing to say costs none. Memories are loaded
  * once and judged by the caller's access when they are, so no lane can lead to what is not shown.
  * Scores are on one scale: 1 is what the best lexical hit has. Where meaning counts more than words, `scale` brings
- * the sums back to what they are elsewhere.
+ * what both say back to what it is elsewhere.
  */
 
 import type { LaneScores } from "../contract/recall.js";
@@ -14,10 +14,8 @@ import { sentenceOf } from "../engine/shapes.js";
 import type { MemoryRow } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import { getU64, idKey, journalKey, keyBytes, keyString, WEIGHTS_KEY } from "../kv/keyspace.js";
-import type { Bytes, KvRange, KvSoon } from "../kv/kv.js";
+import type { KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { type AdjacentEdge, adjacent, isValidAt, liveRanges } from "../links/adjacency.js";
-import { canonicalKind, kindByCode, readingFrom, strengthMax } from "../records/edge-kinds.js";
 import type { Lifecycle } from "../records/types.js";
 import { readIndex, turnsAround } from "../sessions/session-read.js";
 import type { Analyser, Token } from "../text/analyse.js";
@@ -30,7 +28,6 @@ import {
   type QuestionTerm,
   questionEvidence,
 } from "../text/text-evidence.js";
-import { TRUST } from "../trust/gate.js";
 import { closenessOf, UNCALIBRATED } from "../vector/distance.js";
 import {
   askedByTitle,
@@ -48,16 +45,26 @@ import {
   WALK_HITS,
   walkNames,
 } from "./asked-names.js";
-import { type Candidate, REPLY_SHARE, type Scored, sessionEvidence, spread } from "./evidence.js";
+import {
+  type Candidate,
+  coverageOf,
+  REPLY_SHARE,
+  type Scored,
+  sessionEvidence,
+  spread,
+} from "./evidence.js";
 import {
   EXPLAINED_LEAST,
+  FULL_SCALE,
   isTitled,
   meaningLane,
   meaningScale,
   meaningShare,
   meaningWeight,
+  type Scale,
   voiceOf,
 } from "./fuse.js";
+import { type EdgeStep, EdgeWalk, edgeRanges, REACHED } from "./walk-edges.js";
 
 /** Lexical hits that are looked at, and those of them whose neighbours are. */
 const HITS = 112;
@@ -69,20 +76,12 @@ const NEIGHBOURED = 64;
 const SESSION_HITS = 512;
 /** Turns before and after a hit that are looked at. */
 const REACH = 2;
-/** Memories that one walk may bring in. */
-const REACHED = 32;
 /** Memories near by meaning that are looked at. */
 const NEAR = 96;
 /** Questions of people, near by meaning, whose answers are looked at: 8, 16 and 32 are level. */
 const ANSWERED = 16;
 /** What a model counts that does not tell unrelated texts apart. */
 const UNKNOWN_MEANING = 0.2;
-/** Share of a hit's score that an edge of full trust and strength carries. */
-const EDGE_SHARE = 0.6;
-/** The strength of an edge that gives none. */
-const EDGE_STRENGTH = 3;
-/** What one step of a walk reads of a memory, on either side. */
-const STEP = { codes: [], limit: REACHED } as const;
 /** Lexical hits that most likely have their use looked at. */
 const FINALISTS = 64;
 /** Edges that a walk follows in a row. */
@@ -96,6 +95,13 @@ const HOPS = 2;
 const STANDING = { least: 0.5, most: 1 };
 /** A user with more rules has them found by words and meaning alone. */
 const RULES_MOST = 64;
+/**
+ * How near a memory is at least that holds every word of the question, where meaning counts several times what words do: "Ada
+ * works for Hale" is not near to "Where do I work?". Everyday questions are level from 0 to 1.
+ */
+const ALL_ASKED = 0.5;
+/** What a slot has that the question names, however much else it asks: "name" is half of "the name of my dog". */
+const SLOT_LEAST = 0.5;
 /** A word about the telling ("list", "in order", "throughout our conversations") where all is asked for. */
 const TELLING_WEIGHT = 0.3;
 /** A name of a person in the question is said by everybody who talks to them. */
@@ -129,8 +135,7 @@ export interface Gathered {
   readonly similarity: ReadonlyMap<string, number>;
   /** The same on the model's own scale: 1 is what is usual between a question and its answer. */
   readonly closeness: ReadonlyMap<string, number>;
-  /** What the lanes have to be multiplied by, so that scores mean the same in every store. */
-  readonly scale: number;
+  readonly scale: Scale;
   /** The words of the question, with how much each says. */
   readonly terms: readonly QuestionTerm[];
   /** By key, what a hit by words says of each word of the question. */
@@ -143,12 +148,6 @@ export interface Gathered {
   isAside(memory: FoundMemory): boolean;
   /** Whether a memory is what somebody said whom the question names. */
   isSpoken(memory: FoundMemory): boolean;
-}
-
-/** How an edge led to a memory. */
-export interface EdgeStep {
-  readonly from: string;
-  readonly kind: string;
 }
 
 /** Asks every lane. */
@@ -177,7 +176,7 @@ class Lanes implements Gathered {
   readonly via = new Map<string, EdgeStep>();
   readonly similarity = new Map<string, number>();
   readonly closeness = new Map<string, number>();
-  scale = 1;
+  scale = FULL_SCALE;
   readonly #engine: Engine;
   readonly #reader: Reader;
   readonly #question: Question;
@@ -294,7 +293,12 @@ class Lanes implements Gathered {
       keys: rows.flat().map(({ key }) => journalKey(getU64(key, key.length - 24))),
     }));
     await this.#load(keys);
-    for (const key of keys) if (this.memories.has(key)) this.#add(key, { slot: 1 });
+    for (const key of keys) {
+      const slot = this.memories.get(key)?.head.record.head.slot;
+      if (slot === undefined) continue;
+      const words = new Set(this.#tokensOf(slot.replaceAll("_", " ")).map(({ word }) => word));
+      this.#add(key, { slot: SLOT_LEAST + (1 - SLOT_LEAST) * coverageOf(this.terms, words) });
+    }
   }
 
   /** Memories near by meaning, if there is an embedder that reads the question; a text that it cannot read has no vector. */
@@ -320,21 +324,31 @@ class Lanes implements Gathered {
     const isKnown = calibration !== UNCALIBRATED;
     const weight = isKnown ? meaningWeight(texts) : UNKNOWN_MEANING;
     const open = isKnown ? Math.max(0, 1 - this.#explained) : 0;
-    const isLeftToMeaning = this.#explained < EXPLAINED_LEAST;
+    // So few texts that meaning counts as much as words.
+    const isFew = weight >= 1;
+    // Where words explain the question, they say how sure the answer is: among many texts something unrelated is
+    // always near. Among few meaning says so as well.
+    const saysHowSure = this.#explained < EXPLAINED_LEAST || isFew;
     if (best > usual)
       this.scale = meaningScale(weight, this.#explained, closenessOf(calibration, best));
     const near = shown.filter(({ cosine }) => cosine > usual);
+    const nearness = new Map<string, number>();
     for (const { key, cosine } of near) {
       const memory = this.memories.get(key);
       // Nearness is a part of salience, too, where a title's small share of meaning would be counted whole.
       if (memory !== undefined && !isTitled(memory)) this.similarity.set(key, cosine);
-      // Where words explain the question, they say how sure the answer is: among many texts something
-      // unrelated is always near.
-      if (isLeftToMeaning) this.closeness.set(key, closenessOf(calibration, cosine));
-      const share = meaningShare(memory);
+      if (saysHowSure) this.closeness.set(key, closenessOf(calibration, cosine));
+      nearness.set(key, (cosine - usual) / (best - usual));
+    }
+    for (const key of isFew ? this.own.keys() : []) {
+      if (best > usual && this.own.get(key)?.every((share) => share > 0))
+        nearness.set(key, Math.max(ALL_ASKED, nearness.get(key) ?? 0));
+    }
+    for (const [key, value] of nearness) {
+      const share = meaningShare(this.memories.get(key));
       const meaning = { weight: share * weight, open: share * open };
       const words = this.lanes.get(key)?.lexical ?? 0;
-      this.#add(key, { vector: meaningLane(meaning, (cosine - usual) / (best - usual), words) });
+      this.#add(key, { vector: meaningLane(meaning, value, words) });
     }
     await this.#nearReplies(near.map(({ key }) => key));
   }
@@ -417,7 +431,7 @@ class Lanes implements Gathered {
   #fusedBest(): readonly { readonly key: string; readonly score: number }[] {
     const best: { readonly key: string; readonly score: number }[] = [];
     for (const [key, { lexical = 0, vector = 0, slot = 0 }] of this.lanes) {
-      const score = lexical + vector + slot;
+      const score = this.scale.said * (lexical + vector) + slot;
       if (best.length === WALK_HITS && score < (best[WALK_HITS - 1]?.score ?? 0)) continue;
       best.push({ key, score });
       best.sort((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1));
@@ -450,12 +464,13 @@ class Lanes implements Gathered {
     const seeds = this.#best.slice(0, WALK_HITS);
     let frontier = new Map(seeds.map(({ key, score }) => [key, score / best]));
     const seen = new Set(frontier.keys());
+    const walk = new EdgeWalk(this.#reader, this.#question.validAt, this.via);
     for (let hop = 1; hop <= HOPS && frontier.size > 0; hop += 1) {
-      const gained = await this.#step(frontier);
+      const gained = await walk.step(frontier);
       for (const key of seen) gained.delete(key);
       const reached = [...gained].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
       const keys = reached.slice(0, REACHED).map(([key]) => key);
-      if (hop < HOPS && this.#reader.isFar) await this.#readAhead(keys.slice(0, WALK_HITS));
+      if (hop < HOPS && this.#reader.isFar) await walk.readAhead(keys.slice(0, WALK_HITS));
       await this.#load(keys);
       const shown = keys.filter((key) => this.memories.has(key));
       for (const key of shown) this.#add(key, { graph: gained.get(key) ?? 0 });
@@ -463,67 +478,6 @@ class Lanes implements Gathered {
       // What may not be shown is not walked through either.
       frontier = new Map(shown.slice(0, WALK_HITS).map((key) => [key, gained.get(key) ?? 0]));
     }
-  }
-
-  /** The live edges of memories on either side. */
-  #edgesOf(ids: readonly Bytes[]): Promise<AdjacentEdge[][][]> {
-    const query = { ...STEP, includeTombstoned: false };
-    return Promise.all(
-      (["out", "in"] as const).map((side) => adjacent(this.#reader, ids, { ...query, side })),
-    );
-  }
-
-  /** Names what the next step reads, so that it comes along with the memories that it starts from. */
-  async #readAhead(keys: readonly string[]): Promise<void> {
-    const edges = (await this.#edgesOf(keys.map(keyBytes))).flat(2).filter(isWalked);
-    this.#reader.soon(() => ({
-      keys: edges.flatMap(({ seq, other }) => [journalKey(seq), idKey("memory", other)]),
-    }));
-  }
-
-  /** What one edge carries from each memory of the frontier. */
-  async #step(frontier: ReadonlyMap<string, number>): Promise<Map<string, number>> {
-    const ids = [...frontier.keys()].map(keyBytes);
-    const sides = await this.#edgesOf(ids);
-    const edges = ids.flatMap((id, at) => {
-      const mine = sides.flatMap((found, side) =>
-        (found[at] ?? []).filter(isWalked).map((edge) => ({ edge, end: ENDS[side] })),
-      );
-      // A hub is next to everything: each of its edges says less.
-      return mine.map((one) => ({
-        ...one,
-        from: keyString(id),
-        crowd: Math.sqrt(1 + mine.length / 4),
-      }));
-    });
-    this.#reader.soon(() => this.#beyond(edges.map(({ edge }) => edge.other)));
-    const records = await this.#reader.edges(edges.map(({ edge }) => edge));
-    const gained = new Map<string, number>();
-    for (const [at, { edge, end = "from", from, crowd }] of edges.entries()) {
-      const record = records[at]?.record;
-      if (record === undefined || !isValidAt(record, this.#question.validAt)) continue;
-      const kind = kindByCode(edge.code);
-      const said = Math.min(record.strength ?? EDGE_STRENGTH, strengthMax(record.kind));
-      const strength = said / LIMITS.edgeStrengthMax;
-      const trust = (kind?.walkTrust ?? OPEN_KIND_TRUST) * TRUST[record.source].rank;
-      const gain = (EDGE_SHARE * (frontier.get(from) ?? 0) * trust * strength) / crowd;
-      const key = keyString(edge.other);
-      if (gain <= (gained.get(key) ?? 0)) continue;
-      gained.set(key, gain);
-      // In the words of the memory that it leads from, where the kind has a name there.
-      const told = readingFrom(record.kind, end)?.kind ?? record.kind;
-      if (!this.via.has(key)) this.via.set(key, { from, kind: told });
-    }
-    return gained;
-  }
-
-  /** What the next step of a walk reads of the memories that this one reaches. */
-  #beyond(others: readonly Bytes[]): KvSoon {
-    const ids = others.filter(({ length }) => length === 16).slice(0, REACHED);
-    const rows = (["memory", "counter"] as const).flatMap((name) =>
-      ids.map((id) => idKey(name, id)),
-    );
-    return { keys: rows, ranges: this.#reader.live ? edgeRanges(ids) : [] };
   }
 
   /**
@@ -577,22 +531,4 @@ class Lanes implements Gathered {
     const known = this.lanes.get(key);
     this.lanes.set(key, known === undefined ? lane : { ...known, ...lane });
   }
-}
-
-/** What one step of a walk reads of memories. */
-function edgeRanges(ids: readonly Bytes[]): readonly KvRange[] {
-  return (["out", "in"] as const).flatMap((side) => liveRanges(ids, { ...STEP, side }));
-}
-
-/** Where a memory stands in its edges that leave it, and in those that reach it. */
-const ENDS = ["from", "to"] as const;
-
-/** Open kinds say something, and nobody knows what. */
-const OPEN_KIND_TRUST = 0.4;
-
-/** The order of turns is a lane of its own. */
-const PRECEDES = canonicalKind("precedes")?.kind.code;
-
-function isWalked({ code }: AdjacentEdge): boolean {
-  return code !== PRECEDES;
 }

@@ -36,6 +36,7 @@ import { questionShape } from "../text/asking-words.js";
 import type { QuestionTerm } from "../text/text-evidence.js";
 import { quoted } from "../trust/scan.js";
 import { gatherByTime, timeFit } from "./by-time.js";
+import { coverageWithKin } from "./evidence.js";
 import {
   belowTrusted,
   type Contender,
@@ -56,9 +57,9 @@ import {
   voiceOf,
   worldTimeOf,
 } from "./fuse.js";
-import { coverageWithKin } from "./kin-words.js";
-import { type EdgeStep, type Gathered, gather } from "./recall-lanes.js";
+import { type Gathered, gather } from "./recall-lanes.js";
 import { type TimeWords, timeWords } from "./time-words.js";
+import type { EdgeStep } from "./walk-edges.js";
 
 /** The heading of the text for a prompt. */
 const TITLE = "Memories that may help (background, possibly out of date)";
@@ -435,7 +436,7 @@ async function rank(
   time: TimeWords,
 ): Promise<readonly Ranked[]> {
   const hasMeaning = inquiry.lanes?.includes("vector") ?? true;
-  const scale = hasMeaning ? gathered.scale : 1;
+  const scale = hasMeaning ? gathered.scale : undefined;
   const contenders: Contender[] = [];
   for (const [key, lanes] of gathered.lanes) {
     const memory = gathered.memories.get(key);

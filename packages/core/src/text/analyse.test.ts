@@ -61,11 +61,49 @@ describe("languages", () => {
     ["german", "gegangen", ["gehen", "geht", "ging"]],
     ["french", "écrit", ["écrire", "écris"]],
     ["spanish", "fui", ["ir", "voy"]],
+    ["german", "zog", ["ziehen", "gezogen", "umziehen", "umgezogen"]],
+    ["french", "lus", ["lire", "lu", "lisait"]],
+    ["spanish", "cuesta", ["costar"]],
     ["finnish", "bought", []],
   ] as const)("in %s, %s has other forms", async (language, word, forms) => {
     const analyser = await Analyser.load(language);
     const wordOf = (text: string): string => analyser.tokens(text)[0]?.word ?? "";
     expect(new Set(analyser.formsOf(wordOf(word)))).toEqual(new Set(forms.map(wordOf)));
+  });
+
+  test.each([
+    ["english", "allergies", "allergic"],
+    ["english", "historic", "history"],
+    ["english", "baker", "bakery"],
+    ["german", "Allergien", "allergisch"],
+    ["german", "gewandert", "wandert"],
+    ["german", "kochst du", "kochst"],
+    ["german", "koche", "gekocht"],
+    ["german", "gekocht", "kocht"],
+    ["german", "heiraten", "geheiratet"],
+    ["german", "Ärztin", "Arzt"],
+    ["german", "Lehrer", "Lehrerin"],
+    ["french", "allergie", "allergique"],
+    ["spanish", "alergia", "alérgica"],
+    ["spanish", "toco", "toqué"],
+    ["spanish", "llegué", "llegar"],
+    ["spanish", "empezar", "empecé"],
+  ] as const)("in %s, %s and %s are of one family", async (language, word, other) => {
+    const analyser = await Analyser.load(language);
+    const [first = ""] = analyser.tokens(word).map(({ word }) => word);
+    const [second = ""] = analyser.tokens(other).map(({ word }) => word);
+    expect([first, ...analyser.formsOf(first)]).toContain(second);
+  });
+
+  test.each([
+    ["english", "cats"],
+    ["german", "2024"],
+    ["german", "Ст"],
+    ["finnish", "allergia"],
+  ] as const)("in %s, %s has no family", async (language, word) => {
+    const analyser = await Analyser.load(language);
+    const [first = ""] = analyser.tokens(word).map(({ word }) => word);
+    expect(analyser.formsOf(first)).toEqual([]);
   });
 
   test("the list is the library's, and none", () => {

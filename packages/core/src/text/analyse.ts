@@ -284,7 +284,20 @@ export class Analyser {
   /** The other forms of a word that no ending tells: "wrote" and "written" of "write", each as it stands in an index. */
   formsOf(word: string): readonly string[] {
     this.#forms ??= this.#irregular();
-    return [...(this.#forms.get(word) ?? [])].filter((form) => form !== word);
+    const forms = new Set(this.#forms.get(word) ?? this.#ofFamily(word));
+    forms.delete(word);
+    return [...forms];
+  }
+
+  /** Words of the same family, whether there are such words or not. */
+  #ofFamily(word: string): readonly string[] {
+    // A word of digits, or of pairs of characters, has no family.
+    if (!SPELLED.test(word)) return [];
+    return this.#rules.families.flatMap(({ shapes, least }) => {
+      const part = sharedPart(word, shapes, least);
+      const words = part === undefined ? [] : shapes.map((shape) => shape.replace("…", part));
+      return words.filter((one) => !this.isPlainStopWord(one));
+    });
   }
 
   #irregular(): ReadonlyMap<string, ReadonlySet<string>> {
@@ -350,6 +363,21 @@ export class Analyser {
 }
 
 const NO_WORDS: readonly string[] = [];
+const SPELLED = /^[a-z]+$/;
+
+/** What stands for `…` in a word, by the longest of the shapes it has; `undefined` where it has none, or too little is left. */
+function sharedPart(word: string, shapes: readonly string[], least: number): string | undefined {
+  let shortest: string | undefined;
+  for (const shape of shapes) {
+    const [before = "", behind = ""] = shape.split("…");
+    const length = word.length - before.length - behind.length;
+    if (length < least || length >= (shortest?.length ?? Number.POSITIVE_INFINITY)) continue;
+    if (word.startsWith(before) && word.endsWith(behind))
+      shortest = word.slice(before.length, before.length + length);
+  }
+  return shortest;
+}
+
 const RUN_UNITS = new Uint16Array(KEPT_RUN_UNITS);
 
 /** The id of the analyser of a language. */

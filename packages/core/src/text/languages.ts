@@ -29,8 +29,17 @@ export interface LanguageRules {
   readonly stopWords: ReadonlySet<string>;
   /** Words whose forms no ending tells ("write", "wrote", "written"), the forms of one word in a string. */
   readonly irregular: readonly string[];
+  /** Words of one family that another ending or beginning tells, see `FAMILIES`. */
+  readonly families: readonly Family[];
   /** Words that ask, which no answer holds: a query does without them, names are not told by them. */
   readonly questionWords: ReadonlySet<string>;
+}
+
+/** How words of one family differ once their endings are gone. */
+interface Family {
+  /** `…` stands for what they share, which has so many letters or more. */
+  readonly shapes: readonly string[];
+  readonly least: number;
 }
 
 /** Loads the rules of a language. */
@@ -41,6 +50,7 @@ export async function loadLanguage(language: Language): Promise<LanguageRules> {
     stopWords: wordSet(STOP_WORDS[language]),
     questionWords: wordSet(QUESTION_WORDS[language]),
     irregular: IRREGULAR[language]?.split(", ") ?? [],
+    families: FAMILIES[language] ?? [],
   };
   if (language === "none") return { ...rules, stem: (word) => word };
   const { newStemmer } = await import("snowball-stemmers");
@@ -106,7 +116,7 @@ const QUESTION_WORDS: { readonly [L in Language]?: string } = {
   english: INDEFINITE,
   porter: INDEFINITE,
   german:
-    "habe haben hast warum wann welchem welchen welcher welches wem wen wessen wieso wieviel wieviele wohin woher " +
+    "habe haben hast warum wann welchem welchen welcher welches wem wen wessen wieso wieviel wieviele viel viele wohin woher " +
     "worin wurde",
   french: "combien comment pourquoi quand quel quelle quelles quels",
   spanish: "adonde cuales cuanta cuantas cuanto cuantos han has he hemos",
@@ -117,7 +127,10 @@ const QUESTION_WORDS: { readonly [L in Language]?: string } = {
  * pairs, because the pairs across their ends stand in no answer either.
  */
 export const UNSPACED_QUESTIONS =
-  /什么时候|为什么|什么|哪里|哪儿|哪些|哪个|哪年|多少|怎么样|怎么|几次|是谁|谁|吗|呢|いつ|どこ|だれ|誰|なぜ|どうして|どんな|どれ|何時|何|ですか|ますか|ましたか/gu;
+  /什么时候|为什么|什么|哪[里儿些个年天家种本位]|多少|多久|多大|多长|多远|怎么样|怎么|怎样|如何|几次|几(?=[个岁点本次位只天年月])|有没有|是不是|是谁|谁|吗|呢|いつ|どこ|だれ|誰|なぜ|どうして|どんな|どちら|どれ|どの|いくつ|いくら|何時|何|でしょうか|でしたか|ですか|ますか|ましたか|ませんか/gu;
+
+/** Pairs of characters of a Chinese query that say nothing, as stop words elsewhere: "我的", "我是", "他们". */
+export const UNSPACED_STOP = /^[我你您他她它们的了是在有和也都就很与及把被这那个]{2}$/u;
 
 const ENGLISH_IRREGULAR =
   "arise arose arisen, awake awoke awoken, become became, begin began begun, bend bent, bind bound, bite bit " +
@@ -154,18 +167,59 @@ const IRREGULAR: { readonly [L in Language]?: string } = {
     "geschrieben, schwimmen schwamm geschwommen, sehen sah gesehen sieht, singen sang gesungen, spielen spielte " +
     "gespielt, sprechen sprach gesprochen spricht, stehen stand gestanden, sterben starb gestorben, tragen trug getragen, " +
     "treffen traf getroffen trifft, trinken trank getrunken, tun tat getan, verlieren verlor verloren, wohnen wohnte " +
-    "gewohnt, arbeiten arbeitete gearbeitet, werfen warf geworfen, ziehen zog gezogen, umziehen umgezogen",
+    "gewohnt, arbeiten arbeitete gearbeitet, werfen warf geworfen, ziehen zog gezogen umziehen umgezogen, " +
+    "backen buk gebacken, beißen biss gebissen, bewerben bewarb beworben, bieten bot geboten, bitten bat gebeten, braten " +
+    "briet brät, brennen brannte gebrannt, einladen eingeladen lud, empfehlen empfahl empfohlen, entscheiden entschied entschieden, fangen fing gefangen, " +
+    "gefallen gefiel gefällt, genießen genoss genossen, halten hält hielt gehalten, lassen lässt ließ, leiden litt gelitten, " +
+    "leihen lieh geliehen, liegen lag gelegen, mögen mag mochte gemocht, reiten ritt geritten, riechen roch gerochen, " +
+    "schließen schloss geschlossen, schneiden schnitt geschnitten, sitzen saß gesessen, springen sprang gesprungen, " +
+    "stehlen stahl gestohlen, steigen stieg gestiegen, streiten stritt gestritten, vergessen vergaß vergisst, verstehen " +
+    "verstand verstanden, wachsen wächst wuchs gewachsen, waschen wäscht wusch gewaschen, wiegen wog gewogen, " +
+    "wissen weiß wusste gewusst",
   french:
-    "boire bu boit, conduire conduit, connaître connu connais connaît, courir couru, croire cru crois croit, " +
-    "découvrir découvert, dire dit dis, écrire écrit écris, faire fait fais, lire lu lisait, " +
-    "mettre mis mets met, mourir mort, offrir offert, ouvrir ouvert, perdre perdu, prendre pris prend, " +
-    "recevoir reçu reçois reçoit, rendre rendu, savoir su sais sait, tenir tenu tient, vendre vendu, venir venu vient, " +
-    "vivre vécu vit, voir vu vois voit",
+    "aller vais va allé allons, apprendre apprend appris, battre bat battu, boire bu boit, comprendre comprend compris, " +
+    "conduire conduit, connaître connu connus connais connaît, construire construit, courir couru, croire cru crois croit, " +
+    "cuire cuit, découvrir découvert, devenir devenu devenus devient, dire dit dis, dormir dort dors, écrire écrit écris, " +
+    "faire fait fais, lire lu lus lisait, mettre mis mets met, mourir mort meurt, naître né née naissance, offrir offert, " +
+    "ouvrir ouvert, peindre peint peins, perdre perdu perdus, prendre pris prend, recevoir reçu reçus reçois reçoit, rendre " +
+    "rendu rendus, revenir revenu revient, savoir su sais sait, servir sert, sortir sort sors, suivre suit suivi, tenir tenu " +
+    "tenus tient, travail travaille travaux, vendre vendu vendus, venir venu venus vient, vivre vécu vit, voir vu vus vois voit, " +
+    "vouloir veux veut voulu",
   spanish:
-    "abrir abierto, conducir conduje condujo, dar di dio doy, decir dije dijo dicho digo, escribir escrito, " +
-    "hacer hice hizo hecho hago, ir fui voy, jugar juego jugué, leer leí leyó leído, morir murió muerto, " +
-    "poner puse puso puesto pongo, querer quise quiso quiero, romper roto, saber supe supo, " +
-    "tener tuve tuvo tengo, traer traje trajo, venir vine vengo, ver vi vio visto veo, volver vuelto vuelvo",
+    "abrir abierto, acostar acuesto, almorzar almuerzo almorcé, caer caigo cayó, cerrar cierro, conducir conduje condujo, conocer conozco, " +
+    "construir construyo construyó, costar cuesta, dar di dio doy, decir dije dijo dicho digo, despertar despierto, doler " +
+    "duele, dormir duermo durmió, empezar empiezo empecé, encontrar encuentro, escribir escrito, hacer hice hizo hecho hago, ir fui " +
+    "voy, jugar juego jugué, leer leo lee leí leyó leído, morir murió muero muerto, mostrar muestro, mover muevo, nacer nazco, " +
+    "oír oigo oyó, pedir pido pidió, pensar pienso, perder pierdo, poder puedo pudo, poner puse puso puesto pongo, preferir " +
+    "prefiero prefirió, probar pruebo, querer quise quiso quiero, recordar recuerdo, romper roto, saber supe supo, salir salgo, " +
+    "seguir sigo siguió, sentir siento sintió, servir sirvo sirvió, soñar sueño, tener tuve tuvo tengo, traer traje trajo, " +
+    "venir vine vengo, ver vi vio visto veo, volar vuelo, volver vuelto vuelvo",
+};
+
+/** "Allergy" and "allergic", "history" and "historic", "bakery" and "baker"; in other languages too. */
+const THING_AND_QUALITY: Family = { shapes: ["…", "…i"], least: 5 };
+
+/**
+ * Families of words that stemmers keep apart; a question alone looks for all of one. German verbs keep the t of "kocht" and
+ * "gekocht", and a woman's occupation its "in"; Spanish writes "toqué", "llegué" and "empecé" of "tocar", "llegar" and
+ * "empezar".
+ */
+const FAMILIES: { readonly [L in Language]?: readonly Family[] } = {
+  english: [THING_AND_QUALITY],
+  porter: [THING_AND_QUALITY],
+  french: [THING_AND_QUALITY],
+  spanish: [
+    THING_AND_QUALITY,
+    { shapes: ["…c", "…qu"], least: 2 },
+    { shapes: ["…g", "…gu"], least: 3 },
+    { shapes: ["…z", "…c"], least: 4 },
+  ],
+  german: [
+    THING_AND_QUALITY,
+    { shapes: ["…", "…t", "ge…t"], least: 3 },
+    { shapes: ["…", "…et", "ge…et"], least: 4 },
+    { shapes: ["…", "…in", "…erin"], least: 4 },
+  ],
 };
 
 /**

@@ -45,6 +45,15 @@ describe("queries", () => {
     expect(words).toEqual(["avion", "anne", "vu"]);
   });
 
+  test("in Chinese and Japanese what asks and what says nothing is left out", () => {
+    expect(parseQuery(english, "我的工作是什么？").words).toEqual(["的工", "工作", "作是"]);
+    expect(parseQuery(english, "猫几岁了？").words).toEqual(["猫", "岁了"]);
+    expect(parseQuery(english, "几乎每天").words).toEqual(["几乎", "乎每", "每天"]);
+    expect(parseQuery(english, "どの順番ですか？").words).toEqual(["順番"]);
+    // Nothing else is left of it.
+    expect(parseQuery(english, "我的").words).toEqual(["我的"]);
+  });
+
   test("only so many different words count", () => {
     const text = Array.from({ length: 1000 }, (_, at) => `word${at}`).join(" ");
     expect(parseQuery(english, text).words).toHaveLength(LIMITS.queryWords);

@@ -15,7 +15,7 @@ import type { FoundMemory, Reader } from "../history/reader.js";
 import { LIMITS } from "../limits.js";
 import type { Analyser, Token } from "./analyse.js";
 import { documentTexts, sourcesOf } from "./document.js";
-import { UNSPACED_QUESTIONS } from "./languages.js";
+import { UNSPACED_QUESTIONS, UNSPACED_STOP } from "./languages.js";
 import type { Accept } from "./text-rank.js";
 
 /** A query, taken apart. */
@@ -59,7 +59,7 @@ function looseWords(analyser: Analyser, text: string, others: boolean): readonly
   const asked = text.replace(UNSPACED_QUESTIONS, " ");
   const telling = analyser.tokens(asked).filter(({ word, start, end }) => {
     const run = asked.slice(start, end);
-    if (analyser.isStopWord(run)) return false;
+    if (analyser.isStopWord(run) || UNSPACED_STOP.test(word)) return false;
     // "What's", "d'Anne": an apostrophe hides a word that says nothing behind or before another.
     return !APOSTROPHE.test(run) || !analyser.isPlainStopWord(word);
   });
