@@ -1,9 +1,9 @@
 /**
  * The background jobs of an open store, as an object: `memory.jobs`.
  *
- * It belongs to whoever opened the store and to no caller: nothing here takes an access, and no door
- * offers it. Which jobs there are follows from how the store was opened. What a job meets never comes
- * out of it; `status` and `stats` tell, in this process and in others.
+ * It belongs to whoever opened the store and to no caller: nothing here takes an access, and no door offers it.
+ * Which jobs there are follows from how the store was opened. A failure of a job never reaches the host;
+ * `status` and `stats` show it, in this process and in others.
  */
 import { toHex } from "./codec/keys.js";
 import type { Options } from "./contract/index.js";
@@ -38,7 +38,7 @@ export interface JobsOptions {
   readonly snapshotEveryMs?: number;
   /** How long a session is silent before its turns are distilled; 45,000 by default. */
   readonly extractAfterMs?: number;
-  /** Told of every failure of a job. */
+  /** Called for every failure of a job. */
   readonly onError?: (name: string, error: unknown) => void;
 }
 

@@ -3,10 +3,11 @@
  * Compiling was a third of the time from the start of `cortex mcp` to its first answer. Node 20 keeps nothing by itself,
  * and later releases do so at the end of a process alone, when V8 has dropped what only the start needed.
  *
- * Promise: what is kept is used for the same bytes of the program, the same V8 and the same flags, and where it is whole;
- * otherwise the program is compiled as if there were nothing. Where nothing can be kept, nothing is said.
+ * Promise: what is kept is used for the same bytes of the program, the same V8 and the same flags, and where it
+ * is whole; otherwise the program is compiled as if there were nothing. Where nothing can be kept, the program
+ * runs without a message.
  *
- * Once the start is over, functions are made quick after fewer calls, see `quickSooner`.
+ * Once the start is over, V8 optimizes functions after fewer calls, see `quickSooner`.
  *
  * What is kept is code that will run, so it lies beside the program: whoever may write there may change the program itself.
  */

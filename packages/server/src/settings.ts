@@ -20,7 +20,7 @@ export interface ServeOptions {
   readonly port: number;
   /** Without one, only this machine may call. */
   readonly token?: string;
-  /** Whoever bears it speaks for the user, over MCP as well. */
+  /** Whoever sends it speaks for the user, over MCP as well. */
   readonly hostToken?: string;
   readonly corsOrigins: readonly string[];
   readonly bodyLimitBytes: number;

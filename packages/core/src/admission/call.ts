@@ -1,14 +1,14 @@
 /**
  * How every verb is called, and the one place every call passes: the arguments are gathered, the caller is
- * admitted by the verb's policy, the input is checked against its contract and its claims against who
- * speaks, and its function runs with an engine that cannot reach beyond the caller's access and standing.
- * What standing refuses is kept as a wish.
+ * admitted by the verb's policy, the input is checked against its contract and its claims against who speaks,
+ * and its function runs with an engine that cannot reach beyond the caller's access and standing. A change that
+ * the caller's standing does not allow is kept as a proposal.
  *
- * A call under an idempotency key is done once and answered alike however often it is repeated. A verb whose
- * retry is by key writes once, and the mark of the request goes into the journal with what it writes
+ * A call under an idempotency key is done once, and gets the same answer however often it is repeated. A verb
+ * whose retry is by key writes once, and the mark of the request goes into the journal with what it writes
  * (`engine/idempotency.ts`). A verb whose retry is natural may be repeated anyway; its key repeats the answer
- * for as long as the process that gave it keeps the store open, also to a call that comes while the first
- * one still runs. In both, another request under the same key is refused.
+ * for as long as the process that gave it keeps the store open, also to a call that comes while the first one
+ * still runs. In both, another request under the same key is refused.
  */
 import { type ArgumentNames, type Given, gather } from "../contract/gather.js";
 import { checkInput } from "../contract/refusal.js";

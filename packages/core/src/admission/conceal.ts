@@ -1,11 +1,10 @@
 /**
- * What an answer still says of things that its caller may not see, taken out by the answer's own schema:
- * numbers of entries become times (in a failure they are left out), and where a memory came from is told
- * as far as that may be seen.
+ * Takes out of an answer what it still says of things that its caller may not see, as the answer's own schema
+ * directs: numbers of entries become times (in a failure they are left out), and where a memory came from is
+ * shown only as far as the caller may see it.
  *
- * Rows that are hidden never reach a verb (`history/seen-snapshot.ts`); this is about what stands inside
- * records that are shown. The schema of the contract says where, so a new member is covered when it is
- * declared as what it is.
+ * Rows that are hidden never reach a verb (`history/seen-snapshot.ts`); this is about what stands inside records
+ * that are shown. The schema of the contract says where, so a new member is covered as soon as it is declared.
  */
 import type * as z from "zod";
 import { provenanceShape, seqShape } from "../contract/shapes.js";

@@ -1,13 +1,13 @@
 /**
- * Wishes that were refused for want of standing: kept as proposals, and carried out when the owner says
- * yes.
+ * Changes that were refused because the caller lacks the standing to make them: they are kept as proposals, and
+ * carried out when the owner accepts them.
  *
- * Promises: whoever is refused a change because of whose word it would overrule is told under which item
- * of the review the wish is kept. It is an entry, so it survives a rebuild and a replay, and a part of the
- * memory it is about, so it goes when that is forgotten. Of one speaker, one proposal for each memory and
- * verb is open; wishing the same again writes nothing, and a flood is limited. `settle` does what was
- * wished, as the word of whoever settles, and closes the proposal in the same commit: it happens once, and
- * it is what the item was listed with. A yes reaches the memory that the item shows and no other one.
+ * Promises: a caller whose change is refused because of whose word it would overrule learns under which item of
+ * the review the proposal is kept. A proposal is an entry, so it survives a rebuild and a replay, and a part of
+ * the memory it is about, so it goes when that is forgotten. Of one speaker, one proposal for each memory and
+ * verb is open; asking for the same again writes nothing, and a flood is limited. `settle` makes the proposed
+ * change, as the word of whoever settles, and closes the proposal in the same commit: so the change is made
+ * once, exactly as the item listed it, and to the memory that the item shows.
  */
 import { revert } from "../changes/revert.js";
 import { utf8 } from "../codec/text.js";

@@ -8,7 +8,7 @@
  *   something took its place, raises a status or brings back what somebody else hid; nor removes the
  *   links by which the store keeps such things apart.
  *
- * Whoever speaks as the owner passes both. What a change is refused for is kept by `proposals.ts`.
+ * Whoever speaks as the owner passes both. A change that is refused is kept by `proposals.ts`.
  */
 import type { Verb } from "../contract/verb.js";
 import { type Engine, spokenBy } from "../engine/engine.js";

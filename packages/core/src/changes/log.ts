@@ -1,16 +1,14 @@
 /**
  * Looking at the journal itself: entries in order, and how much the store holds. For the owner alone.
  *
- * `changes`: what happened between two journal positions, entry by entry, as far as it may still be
- * told: forgotten content is not.
+ * `changes`: what happened between two journal positions, entry by entry, without content that was forgotten.
  *
  * `journalPage`: a stretch of the journal with its bytes, for a replica that follows this store. For the
  * owner alone, because it holds everything.
  *
- * Everything in a page is read from one snapshot: the entries, the checkpoint of the present, and the
- * proof that the journal up to the page's end leads to that checkpoint. State roots exist for the
- * present alone, so only a page that ends there can be held against all of them; the journal's own root
- * is proved for every page.
+ * Everything in a page is read from one snapshot: the entries, the checkpoint of the present, and the proof that
+ * the journal up to the page's end leads to that checkpoint. State roots exist for the present alone, so only a
+ * page that ends there can be compared with all of them; the journal's own root is proved for every page.
  *
  * Checking and folding a page is `history/replica-writer.ts`.
  */

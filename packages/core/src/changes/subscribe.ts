@@ -40,7 +40,7 @@ export function subscribe(
   const stop = new AbortController();
   const until = [stop.signal, engine.closing, ...(signal === undefined ? [] : [signal])];
   const start = startOf(engine, from);
-  // Told to whoever asks for the first entry; nobody may.
+  // Whoever asks for the first entry gets this failure; perhaps nobody asks.
   start.catch(() => undefined);
   const wanted = kinds === undefined ? undefined : new Set(kinds);
   const events = follow(engine, start, { kinds: wanted, pollMs, until });

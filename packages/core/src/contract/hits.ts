@@ -53,7 +53,7 @@ export const hitFields = {
 export const planLocals = {
   local: ["onPlan"],
   locals: type<{
-    /** Told how the read was carried out; for logs, because it counts what the caller may not see. */
+    /** Called with how the read was carried out; for logs, because it counts what the caller may not see. */
     readonly onPlan?: OnPlan | undefined;
   }>(),
 } as const;

@@ -1,7 +1,8 @@
 /**
- * What a write may say in this process alone: how it goes on from a memory that is there, what of it is beyond
- * the limits of a write, and what an import says of a version or an edge: what another program knew it by. Times and authors of imports are those of then; when they arrived is told by the
- * entries that bring them.
+ * What only a caller in this process may say in a write: how it goes on from a memory that is there, and which
+ * limits of a write do not hold for it. And what an import says of a version or an edge: the names that another
+ * program had for it. Times and authors of imports are those of then; the entries that bring them say when they
+ * arrived.
  */
 import { LIMITS, VERSION_MAX } from "../limits.js";
 import { strictFields } from "../records/fields.js";

@@ -78,7 +78,7 @@ export interface SearchResult extends Omit<ShapeOf<typeof searchedShape>, "hits"
 const openLocals = {
   local: ["onPlan", "siblings"],
   locals: type<{
-    /** Told how the read was carried out; for logs, because it counts what the caller may not see. */
+    /** Called with how the read was carried out; for logs, because it counts what the caller may not see. */
     readonly onPlan?: OnPlan | undefined;
     /**
      * True judges every open version of a memory by itself, by its own words, kind and tags; without a
@@ -190,7 +190,7 @@ const lanesShape = z.object({
   graph: lane,
   /** Its time is the time the question speaks of. */
   time: lane,
-  /** It says what shall hold for every answer, and bears on the question. */
+  /** It is an instruction for every answer, and has to do with the question. */
   standing: lane,
 });
 
@@ -302,7 +302,7 @@ export const recall = verb("recall", {
   locals: type<{
     /** Counts the tokens of a text; a quarter of its bytes when not given. */
     readonly countTokens?: ((text: string) => number) | undefined;
-    /** Told how the read was carried out; for logs, because it counts what the caller may not see. */
+    /** Called with how the read was carried out; for logs, because it counts what the caller may not see. */
     readonly onPlan?: OnPlan | undefined;
   }>(),
   output: recalledShape,

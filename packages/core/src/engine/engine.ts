@@ -1,9 +1,9 @@
 /**
  * What every verb works with, how a caller's reference becomes a memory, and how a store begins.
  *
- * A verb is a plain function of the engine; `cortex.ts` binds them to one object. References are
- * accepted in three forms everywhere: an id, a URI of this actor, an external id. A store begins with the entry
- * that says whose it is; one that is there already is held against the actor who was asked for.
+ * A verb is a plain function of the engine; `cortex.ts` binds them to one object. References are accepted in
+ * three forms everywhere: an id, a URI of this actor, an external id. A store begins with the entry that says
+ * whose it is; of a store that is there already, that entry is compared with the actor who was asked for.
  */
 
 import { encode } from "../codec/cbor.js";

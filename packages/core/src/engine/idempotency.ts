@@ -1,9 +1,9 @@
 /**
- * Calls that may be repeated. An entry written under an idempotency key carries hashes of the key and of
- * the request in its header, which is never erased: so a key survives a crash, a rebuild, a move and a
- * forget. The answer of a repeated call is told from what the first one wrote; where the records do not say
- * it, the first entry keeps it as a part of the store, which holds ids and numbers and no word that anybody
- * said. Words are read again, so what was forgotten since is not told.
+ * Calls that may be repeated. An entry written under an idempotency key carries hashes of the key and of the
+ * request in its header, which is never erased: so a key survives a crash, a rebuild, a move and a forget. The
+ * answer of a repeated call is put together from what the first call wrote. Where the records do not hold it,
+ * the first entry keeps it as a part of the store, which holds ids and numbers and no word that anybody said.
+ * Words are read again, so the answer leaves out what was forgotten since.
  *
  * A key is honoured for a fixed number of entries. Keys of different principals are different keys. A call
  * that wrote nothing leaves no mark: repeated, it is simply done again.
@@ -133,7 +133,7 @@ function answerIn(entry: Entry): Json | undefined {
   return word === ANSWER && typeof json === "string" ? (JSON.parse(json) as Json) : undefined;
 }
 
-/** Told again as it was told: for values that hold nothing but ids, numbers and words of the contract. */
+/** Gives the first answer again as it was: for values that hold nothing but ids, numbers and words of the contract. */
 export function keptWhole<T>(): Again<T> {
   return {
     keep: (value) => value as Json,

@@ -1,5 +1,5 @@
 /**
- * Counting what a read reads, for whoever is told its plan; what a plan says is in `contract/hits.ts`.
+ * Counts what a read reads, for the plan that `onPlan` gets; what a plan says is in `contract/hits.ts`.
  */
 import type { Lane, LaneCounts } from "../contract/hits.js";
 import type { Kv, KvSoon } from "../kv/kv.js";

@@ -204,7 +204,7 @@ function leavesOf(
   const leaf = (kind: FieldKind, words: readonly string[] = []): readonly Leaf[] => [
     { path, kinds: [kind], words, many },
   ];
-  // Times and amounts are told from other numbers and texts by the very schema they share.
+  // Times and amounts are recognised among numbers and texts by the very schema they share.
   if (schema === timeField) return leaf("time");
   if (schema === amountField) return leaf("amount");
   const { def } = schema._zod as { readonly def: SchemaDef };

@@ -1,7 +1,7 @@
 /**
- * Randomness that can be drawn again. A group of operations whose rows are not loaded yet runs as often as rows are
- * missing, and only the last run counts. What the others drew is drawn again, so that the same calls with the same
- * randomness give the same bytes, however many rounds of reads a backend takes.
+ * Randomness that can be drawn again. A group of operations whose rows are not loaded yet runs as often as rows
+ * are missing, and only the last run counts. The next run gets the bytes that the others drew, so that the same
+ * calls with the same randomness give the same result, however many rounds of reads a backend takes.
  */
 
 /** A source of random bytes that takes back what was drawn last. */

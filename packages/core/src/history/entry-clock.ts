@@ -1,9 +1,9 @@
 /**
  * The time that entries carry: that of the clock, and never before the entry that came last.
  *
- * Promise: a clock that leaps ahead by more than a day while the process runs is refused, because every later entry would have to carry
- * that time. What tells is the time that goes on by itself, where there is such a measure; opening the store again
- * accepts the clock.
+ * Promise: a clock that leaps ahead by more than a day while the process runs is refused, because every later
+ * entry would have to carry that time. The clock is compared with the time that has passed in the process, where
+ * the machine measures that; opening the store again accepts the clock.
  */
 import { CortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";

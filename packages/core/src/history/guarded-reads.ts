@@ -1,21 +1,22 @@
 /**
- * Stores that do not believe what lies below them: neither the bytes of an entry nor the place where the journal
- * ends. Both are done where rows are read, below every verb, so that none can forget them.
+ * Two checks on what a backend returns: on the bytes of an entry, and on the place where the journal ends. Both
+ * are made where rows are read, below every verb, so that no verb can leave them out.
  *
- * `verified`: whoever reads the journal through it, one row or a range, gets an entry whose parts have the hashes
- * that its header names and which has the number under which it lies, or `ERR_CORRUPT` with the seq. Headers
- * themselves are leaves of the journal's tree: they are held against it by `check` and `scrub`, because the path to
- * a root takes several reads. An entry is verified when a store first reads it, and then at every sixteenth read:
- * hashing at each would cost a `get` a good part of its time, and in between the bytes come from the memory of the
- * same machine, where damage on the disk does not reach them.
+ * `verified`: whoever reads the journal through it, one row or a range, gets an entry whose parts have the
+ * hashes that its header names and which has the number under which it lies, or `ERR_CORRUPT` with the seq.
+ * Headers themselves are leaves of the journal's tree: `check` and `scrub` compare them with it, because the
+ * path to a root takes several reads. An entry is verified when a store first reads it, and then at every
+ * sixteenth read: hashing at each would cost a `get` a good part of its time, and in between the bytes come from
+ * the memory of the same machine, where damage on the disk does not reach them.
  *
- * `guardPosition`: a standby that was behind became the server, or somebody restored the database to an earlier
- * time. Once a snapshot ends before a position that this handle had seen when it asked for it, in the same epoch, it
- * and every later call fail with `ERR_ROLLED_BACK`, which names both positions. Others may have written since, and
- * the store be longer than ever: so whenever it has grown by entries that this handle did not write, the last one
- * that it knew is looked at, and has to be the same still. That row travels with what a call reads anyway, and a
- * commit waits for it; a call that reads nothing more has its answer, and the next one is told. Opening the store
- * again accepts where it stands. A restore of ours continues under a new epoch and is not held to be one.
+ * `guardPosition`: notices that the database was set back, because a standby that was behind became the server,
+ * or because somebody restored it to an earlier time. Once a snapshot ends before a position that this handle
+ * had seen when it asked for it, in the same epoch, it and every later call fail with `ERR_ROLLED_BACK`, which
+ * names both positions. Others may have written since, so that the store is longer than before: so whenever it
+ * has grown by entries that this handle did not write, the last entry that the handle knew is read again, and
+ * has to be the same. That row travels with what a call reads anyway, and a commit waits for it; a call that
+ * reads nothing more gets its answer, and the next call fails. Opening the store again accepts where it stands.
+ * A restore by Cortex continues under a new epoch and is no failure.
  */
 
 import { HASH_BYTES, type Sha256 } from "../codec/hash.js";

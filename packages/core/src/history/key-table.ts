@@ -2,8 +2,9 @@
  * What is known of keys, looked up by their bytes. A `Map` wants a text of every key: for a batch of a thousand memories that
  * was eleven thousand texts, half of which lived until the commit.
  *
- * Promise: items are told in the order in which they came. Keys are not copied: nobody may change one that was added. Callers
- * choose tags and names, and so keys: a seed that they are not told keeps them from choosing many that lie in one place.
+ * Promise: items are listed in the order in which they came. Keys are not copied: nobody may change one that was
+ * added. Callers choose tags and names, and with them keys: a secret seed keeps them from choosing many keys
+ * that lie in one place.
  */
 import type { Bytes } from "../kv/kv.js";
 

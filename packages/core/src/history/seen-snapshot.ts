@@ -3,10 +3,10 @@
  * there, nor is anything that names one. So a verb that counts, ranks, pages or walks cannot tell what
  * is hidden, and a new verb cannot either.
  *
- * Of a memory that was shared later than it was written, its states and versions before that are not
- * there. Weights that the whole graph has taught are not there: they tell what was attested of memories
- * that are hidden. The journal is, because records are read from it by pointers, which only rows that are
- * seen give out; the text index and the vectors are, and those who use them ask `seen` about each document.
+ * Of a memory that was shared later than it was written, its states and versions before that are not there.
+ * Weights that the whole graph has taught are not there: they depend on what was attested of memories that are
+ * hidden. The journal is, because records are read from it by pointers, which only rows that are seen give out;
+ * the text index and the vectors are, and those who use them ask `seen` about each document.
  */
 import { readU32 } from "../codec/keys.js";
 import { getU64, idKey, KEYSPACE, keyString } from "../kv/keyspace.js";

@@ -136,7 +136,7 @@ export interface WriterParts {
   readonly keySeed?: number;
   /** Whether plain writes may begin without a read; see `presumption.ts`. */
   readonly presumes?: boolean;
-  /** Told of every commit of this process that brought entries. */
+  /** Called after every commit of this process that brought entries. */
   readonly signal?: CommitSignal;
 }
 

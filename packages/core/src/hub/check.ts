@@ -1,9 +1,9 @@
 /**
  * Checking the catalogue against the graphs, and building it again from them.
  *
- * The check folds every journal into a second catalogue in memory and compares row by row, so it finds
- * whatever a mistake, a lost write or a damaged file left behind. It repairs nothing but, on request,
- * lineages that are visible in several graphs: by a move that was cut short, or from stores of before. Numbers of graphs
+ * The check folds every journal into a second catalogue in memory and compares row by row, so it finds whatever
+ * a mistake, a lost write or a damaged file left behind. It repairs nothing but, on request, lineages that are
+ * visible in several graphs: by a move that was cut short, or in stores of earlier releases. Numbers of graphs
  * differ between two catalogues, so rows are compared under the names of graphs.
  */
 

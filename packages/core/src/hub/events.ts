@@ -7,8 +7,8 @@
  * are heard at once; those of others are found by looking, every `pollMs` at the latest. A graph that
  * is made later is followed from its first entry. To go on after a break, give back the positions.
  *
- * Events are new versions of memories, edges, removed edges, graphs. A change of a head alone is none,
- * and a forget leaves nothing to tell. `subscribe` of a Cortex delivers every entry.
+ * Events are new versions of memories, edges, removed edges, graphs. A change of a head alone is no event, and
+ * neither is a forget. `subscribe` of a Cortex delivers every entry.
  */
 
 import { type Following, followingOf } from "../contract/following.js";

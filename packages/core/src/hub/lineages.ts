@@ -2,11 +2,11 @@
  * Which graphs hold a lineage, and which of them holds its head.
  *
  * A lineage lives in one graph at a time. Writing it in another graph moves it there: the new version is
- * committed in the other graph under the next number, and then the memory that was left is hidden, with a
- * reason that says so. A process that dies between the two leaves both visible; the higher version is the
- * head, and the next write of the lineage, or `check` with `repair`, hides the other. So the history of a
- * lineage is that of all its places, and its head is where the highest version is. Stores of before may
- * hold the id of a memory of one graph as a name in another; the same rule tells the head.
+ * committed in the other graph under the next number, and then the memory that was left is hidden, with a reason
+ * that says so. A process that dies between the two leaves both visible; the higher version is the head, and the
+ * next write of the lineage, or `check` with `repair`, hides the other. So the history of a lineage is that of
+ * all its places, and its head is where the highest version is. Stores of earlier releases may hold the id of a
+ * memory of one graph as a name in another; the same rule tells the head.
  *
  * Graphs may also use one name for different things, each for its own: whoever wrote them did not write
  * a lineage that moved. Such a name is read by naming the graph, and never hidden by anybody.

@@ -1,10 +1,10 @@
 /**
  * Edges between the graphs of a hub: walking along them, and the manifest of one graph's symlinks.
  *
- * `traverse` is the one walk there is (`links/breadth-first.ts`), led by names and, on request, along symlinks. Promises:
- * each graph is read at one position, the one at which it was first entered, and the answer names it; edges with an ordinal
- * come first, then the others by age; the start is the first hit, at hop 0, and counts. An end that no memory has is told as
- * dangling, and still walked from.
+ * `traverse` is the one walk there is (`links/breadth-first.ts`), led by names and, on request, along symlinks.
+ * Promises: each graph is read at one position, the one at which it was first entered, and the answer names it;
+ * edges with an ordinal come first, then the others by age; the start is the first hit, at hop 0, and counts. An
+ * end that no memory has is reported as dangling, and still walked from.
  *
  * The manifest says into which graphs a graph's edges lead, from which graphs edges lead into it, and how many each. Counts
  * come from the catalogue; which far ends are missing is looked up in the graphs themselves, when asked for.

@@ -1,11 +1,11 @@
 /**
  * Who works at a job of a store: one owner at a time, by a lease that expires.
  *
- * A lease is a cache row, taken and renewed by compare-and-commit on the row as it was read, so of two
- * that reach for it one gets it. It holds until its time is over by the clock of this machine; whoever
- * dies simply stops renewing it. The same row keeps how the last run went, so that any process can
- * tell. A lease saves work, it protects nothing: every job commits against the rows it read, and two
- * owners for a moment, after a leap of the clock for instance, do the same work twice and no harm.
+ * A lease is a cache row, taken and renewed by compare-and-commit on the row as it was read, so of two that
+ * reach for it one gets it. It holds until its time is over by the clock of this machine; whoever dies simply
+ * stops renewing it. The same row keeps how the last run went, so that any process can show it. A lease saves
+ * work, it protects nothing: every job commits against the rows it read, and two owners for a moment, after a
+ * leap of the clock for instance, do the same work twice and no harm.
  */
 import { decode, encode } from "../codec/cbor.js";
 import { readIntegerOr, readList, readText } from "../codec/cbor-value.js";

@@ -2,13 +2,13 @@
  * Running a job in the background: again and again, in one process at a time, for as long as the store
  * is open or until it is stopped.
  *
- * Promises: nothing of a job reaches the host. A failure is recorded in the job's row and told to
- * whoever asked to be told, and the next try comes later each time. A run that has lost its lease is
- * told to stop at once through its signal, and what it reports is not recorded. `stop` returns when
- * the run that was going on has ended, and gives the lease back. A store at rest is looked at and not
- * written: a lease is taken only when there is something to do. Where it is told to give way, a look waits for a
- * moment without calls, but no longer than it was told; the first one for longer, because it is the longest piece: what a
- * job needs is loaded, and what others left is caught up with.
+ * Promises: nothing of a job reaches the host. A failure is recorded in the job's row and passed to `onError`,
+ * and the next try comes later each time. A run that has lost its lease is told to stop at once through its
+ * signal, and what it reports is not recorded. `stop` returns when the run that was going on has ended, and
+ * gives the lease back. A store at rest is looked at and not written: a lease is taken only when there is
+ * something to do. With `giveWayMs`, a look is put off until a moment without calls comes, but for no longer
+ * than that. The first look is put off for longer, because it is the longest: it loads what the job needs and
+ * catches up with what others left.
  *
  * `hasWork` tells whoever may close the store whether that would interrupt something. It is known
  * without asking the store: by what the last look found, and by commits that came after it. Work that
@@ -44,7 +44,7 @@ export interface RunnerSettings {
   readonly leaseMs: number;
   /** The longest wait after failures. */
   readonly backoffMaxMs: number;
-  /** Told of every failure of a job. */
+  /** Called for every failure of a job. */
   readonly onError?: (name: string, error: unknown) => void;
 }
 
@@ -199,7 +199,7 @@ export class JobRunner {
 
   /** One run, its lease renewed meanwhile; `undefined` when the lease was lost. */
   async #runLeased(stop: AbortSignal): Promise<JobReport | undefined> {
-    // Told to stop while the lease was taken: a signal that is aborted already calls no listener.
+    // `stop` was called while the lease was taken: a signal that is aborted already calls no listener.
     if (stop.aborted) return undefined;
     const over = new AbortController();
     const cancel = new AbortController();
@@ -210,7 +210,7 @@ export class JobRunner {
       const report = await this.job.run(cancel.signal);
       return cancel.signal.aborted && !stop.aborted ? undefined : report;
     } catch (error) {
-      // Told to stop, a run may end in any way.
+      // A run that was told to stop may end in any way.
       if (!cancel.signal.aborted) throw error;
       return undefined;
     } finally {

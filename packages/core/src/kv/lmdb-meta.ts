@@ -7,8 +7,8 @@
  * - behind the header of pages 0 and 1: magic u32, version u32, address u64, map size u64, two trees, last page u64,
  *   transaction u64. The newer transaction counts. The first tree lists free pages, and its pad is the size of a page; the
  *   second names the tables;
- * - tree, 48 bytes: pad u32, flags u16, depth u16, branch, leaf and long pages, entries, root, u64 each.
- * What the other pages hold is told in `lmdb-pages.ts`.
+ * - tree, 48 bytes: pad u32, flags u16, depth u16, branch, leaf and long pages, entries, root, u64 each. What
+ *   the other pages hold is in `lmdb-pages.ts`.
  *
  * For the number of the newest commit the engine goes by the lock file, which may be set back while another process opens
  * the store; `lmdb-root.ts` says how, and never lets a write transaction build on that. The file is read here without the

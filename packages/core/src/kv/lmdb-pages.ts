@@ -1,10 +1,10 @@
 /**
  * An LMDB file read page by page, without the engine.
  *
- * The engine maps its file and believes it: a page that is not there ends the process with SIGBUS, one
- * that makes no sense with SIGSEGV or an abort, and in a server with it every other store. So before a
- * file is mapped its length is held against its meta pages (`assertWhole`), and a file that is suspected
- * is walked by plain reads (`walkPages`), which cannot hurt anybody.
+ * The engine maps its file and believes it: a page that is not there ends the process with SIGBUS, one that
+ * makes no sense with SIGSEGV or an abort, and in a server with it every other store. So before a file is mapped
+ * its length is compared with its meta pages (`assertWhole`), and a file that is suspected is walked by plain
+ * reads (`walkPages`), which cannot hurt anybody.
  *
  * Promises: nothing is written, mapped or locked. Every page that the engine could reach from the newest
  * meta page is looked at: its number, kind and bounds, the order of its keys and that they lie between

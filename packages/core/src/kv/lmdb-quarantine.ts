@@ -1,12 +1,12 @@
 /**
  * Which store ended a process, and keeping it apart from then on.
  *
- * The engine maps its files, and a page of nonsense can end the process that reads it, with every other
- * store that it served. A process of many stores therefore keeps the names of the two stores whose engines
- * it entered last in a file of its own beside them (`.in-use-…`). The engine runs on the one thread there is,
- * so if it ended the process, it was in one of them. A kill leaves such names too: the file alone convicts
- * nobody. Whoever starts next walks the pages of the stores that are named, by plain reads, and only those
- * that are damaged get under quarantine: a file in `.quarantine` that says what is wrong.
+ * The engine maps its files, and a page of nonsense can end the process that reads it, with every other store
+ * that it served. A process of many stores therefore keeps the names of the two stores whose engines it entered
+ * last in a file of its own beside them (`.in-use-…`). The engine runs on the one thread there is, so if it
+ * ended the process, it was in one of them. A kill leaves such names too, so the file alone proves no damage.
+ * Whoever starts next walks the pages of the stores that are named, by plain reads, and only those that are
+ * damaged get under quarantine: a file in `.quarantine` that says what is wrong.
  *
  * Two, because a call to a graph of a hub goes from the catalogue to the graph and back. With one name
  * every call wrote the file twice, 20 microseconds each, and milliseconds while somebody else waited for

@@ -2,16 +2,16 @@
  * The Postgres backend: the stores of many actors in one database, for any number of processes and
  * machines. Tables and statements are in `postgres-tables.ts`, connections in `postgres-session.ts`.
  *
- * Promises: what `kv.ts` asks. A read transaction starts with the first read of a snapshot and lasts
- * until it is closed; what is asked at one moment goes over in one message, with the start of the
- * transaction in the first. A commit is one message too: it takes the head row, which tells whether it
- * had it, then changes rows if it has. What stands in its way is asked by those alone who lost.
+ * Promises: what `kv.ts` asks. A read transaction starts with the first read of a snapshot and lasts until it is
+ * closed; what is asked at one moment goes over in one message, with the start of the transaction in the first.
+ * A commit is one message too: it takes the head row, which tells whether it had it, then changes rows if it
+ * has. Only a commit that lost asks what stood in its way.
  *
- * When a connection breaks during a commit, nobody knows whether it took effect. The backend then
- * raises the fence of the head row, which waits for the commit if it is under way and shuts it out if
- * it is not, and looks: the head row bears its stamp, or the journal has its entries, or it was not
- * made and is sent again. This and the first read of a snapshot are tried until `?retry=` seconds
- * have passed, with pauses that grow and differ.
+ * When a connection breaks during a commit, nobody knows whether it took effect. The backend then raises the
+ * fence of the head row, which waits for the commit if it is under way and shuts it out if it is not, and looks:
+ * the head row has the commit's stamp, or the journal has its entries; otherwise the commit was not made, and is
+ * sent again. This and the first read of a snapshot are tried until `?retry=` seconds have passed, with pauses
+ * that grow and differ.
  */
 import { randomBytes, randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -536,7 +536,7 @@ function newGeneration(): number {
   return randomInt(1, GENERATIONS);
 }
 
-/** Below so many rows that are likely new, telling them apart from others is not worth a statement. */
+/** Below so many rows that are likely new, sorting them out is not worth a statement. */
 const MANY_NEW = 64;
 
 /** New rows apart from others: adding a row is half the work of replacing one that may be there. */

@@ -1,11 +1,12 @@
 /**
- * A commit that is on its way while the rest of it is still being reckoned: the server adds rows of a large batch
- * while the process computes further ones, where it would wait for them all first.
+ * A commit that begins before all of its rows are known: the server adds the first rows of a large batch while
+ * the process computes the others.
  *
- * Promises: it is one transaction, which takes the head row first, as every change does: whoever had it not adds nothing. Only
- * the last message commits, and it goes when all is known. Rows that are handed over are added, never replaced: where one is
- * there, the transaction fails, and the commit is made in the usual way. Until the last message nothing can have taken effect, so it may be given up at any time. A
- * process that stands still in the middle, and so keeps others waiting for the head row, loses the transaction after seconds.
+ * Promises: it is one transaction, which takes the head row first, as every change does: one that does not get
+ * the head row adds nothing. Only the last message commits, and it goes when all is known. Rows are added, never
+ * replaced: where a row is there already, the transaction fails, and the commit is made in the usual way. Until
+ * the last message nothing can have taken effect, so it may be given up at any time. A process that stands still
+ * in the middle, and so keeps others waiting for the head row, loses the transaction after seconds.
  *
  * Statements are in `postgres-tables.ts`; what became of the last message when its connection broke is learned in
  * `postgres-backend.ts`, as of any commit.
@@ -40,7 +41,7 @@ export class BegunCommit implements KvBegun {
     this.claim = claim;
   }
 
-  /** Takes the head row, if it is the one expected; whether it was had is told by the last message. */
+  /** Takes the head row, if it is the one expected; the answer to the last message says whether it was. */
   static async begin(
     pool: PostgresPool,
     claim: sql.Claim,
@@ -116,7 +117,7 @@ export class BegunCommit implements KvBegun {
 
   #send(statements: readonly sql.Statement[]): void {
     const answer = this.#session.run(statements);
-    // Told by whoever waits for all of them.
+    // Whoever waits for all of them gets this failure.
     answer.catch(() => {});
     this.#answers.push(answer);
   }

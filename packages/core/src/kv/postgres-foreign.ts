@@ -24,7 +24,7 @@ export interface ForeignDatabase {
 export async function openForeignDatabase(address: string): Promise<ForeignDatabase> {
   const { Client } = await loadPg();
   const client = new Client({ connectionString: address });
-  // What ends the connection is told by the statement that misses it.
+  // The next statement fails with what ended the connection.
   client.on("error", () => {});
   const close = async (): Promise<void> => {
     // Behind a pooler the session goes to somebody else: it is given back as it was.

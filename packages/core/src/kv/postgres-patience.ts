@@ -1,8 +1,9 @@
 /**
  * How long one goes on trying to reach a server that went away.
  *
- * Promises: pauses grow up to a longest one, and differ from one process to the next, so that those who lost a server
- * together do not come back together; when the time is over, the failure is told that was met last.
+ * Promises: pauses grow up to a longest one, and differ from one process to the next, so that those who lost a
+ * server together do not come back together; when the time is over, the call fails with the failure that came
+ * last.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { CortexError } from "../errors.js";

@@ -1,5 +1,6 @@
 /**
- * The tables of the Postgres backend: what makes them, and what tells whether they are there and of which version.
+ * The tables of the Postgres backend: the statements that make them, and those that find out whether they are
+ * there and of which version.
  *
  * Promise: plain SQL of PostgreSQL's dialect. The statements about rows are in `postgres-tables.ts`.
  */

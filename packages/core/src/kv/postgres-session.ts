@@ -3,10 +3,11 @@
  * open on it, and messages of many statements in one round trip.
  *
  * Promises: the tables are there and of a version that we may use before anybody gets a connection, and each new
- * connection looks again; every connection has its timeouts, set at the start or, behind a pooler that allows no settings there, in
- * every transaction. A statement is sent by name only to a server whose connection we hold ourselves: a pooler, which may
- * hand us one that does not know it, is found out at the start. A failure is a `CortexError` that says what to do. Whether a failure may pass by
- * itself is told by `isPassing`; trying again is left to `postgres-backend.ts`.
+ * connection looks again; every connection has its timeouts, set at the start or, behind a pooler that allows no
+ * settings there, in every transaction. A statement is sent by name only to a server whose connection we hold
+ * ourselves: a pooler, which may hand us one that does not know it, is found out at the start. A failure is a
+ * `CortexError` that says what to do. `isPassing` says whether a failure may pass by itself; trying again is
+ * left to `postgres-backend.ts`.
  *
  * The package `pg` is loaded when the first store is opened, never before.
  */

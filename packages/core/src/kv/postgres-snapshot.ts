@@ -63,7 +63,7 @@ type HeadCells = Answer[number];
 interface SnapshotOwner {
   readonly isOpen: () => boolean;
   readonly onGeneration: (generation: number) => void;
-  /** Told that there is no head row; may throw. */
+  /** Called when there is no head row; may throw. */
   readonly onMissing: () => void;
   readonly siblings: Set<PostgresSnapshot>;
   /** Whether rows are kept to be given out again. */

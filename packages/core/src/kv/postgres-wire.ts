@@ -1,9 +1,9 @@
 /**
  * What goes over the wire to a Postgres server, and what its failures mean.
  *
- * Promises: any number of statements is one message and one round trip; bytes travel in binary on the
- * way there, and are copied once: the message is written here, `pg` sends it and reads the answers. A failure is a `CortexError` that says what to do; whether it may pass by itself is told
- * by `isPassing`.
+ * Promises: any number of statements is one message and one round trip; bytes travel in binary on the way there,
+ * and are copied once: the message is written here, `pg` sends it and reads the answers. A failure is a
+ * `CortexError` that says what to do; `isPassing` says whether it may pass by itself.
  */
 import { createHash } from "node:crypto";
 import type { Connection, Submittable } from "pg";

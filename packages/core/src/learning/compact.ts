@@ -3,9 +3,9 @@
  * stays in full, the rest in brief, and one entry remembers which was which; `contextRecord` reads it
  * back with the texts as they can be read now.
  *
- * Promise: nothing is dropped. What does not fit the budget even so is refused with the numbers, and
- * nothing is written. The record names memories by URI and holds no content: what was forgotten since
- * is marked, not told. The same task and step replace the record before.
+ * Promise: nothing is dropped. What does not fit the budget even so is refused with the numbers, and nothing is
+ * written. The record names memories by URI and holds no content: what was forgotten since is marked as
+ * forgotten. The same task and step replace the record before.
  *
  * The seed of a compiler run that depends on a memory: the same intent, actor, root and digests give
  * the same seed, anything else another. Pure.

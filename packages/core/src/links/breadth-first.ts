@@ -5,11 +5,11 @@
  * leave it come before those that reach it; the bound on hits is exact; what the caller may not see is
  * never entered. A level takes a few batched reads for each graph it touches, however wide it is.
  *
- * In one graph edges come by kind and other end, lead to memories, and are followed from whichever end they have a
- * name at: a symmetric kind from both, `caused_by` also as `causes`, unless edges are taken as they were given. A
- * walk with `far` goes by ordinal and age instead, also to names that no memory has, and into other graphs if it
- * may; a caller who is not the owner is never led out of the graph it starts in, nor told of a name without a
- * memory.
+ * In one graph edges come by kind and other end, lead to memories, and are followed from whichever end they have
+ * a name at: a symmetric kind from both, `caused_by` also as `causes`, unless edges are taken as they were
+ * given. A walk with `far` goes by ordinal and age instead, also to names that no memory has, and into other
+ * graphs if it may; a caller who is not the owner is never led out of the graph it starts in, and gets no name
+ * without a memory.
  *
  * Which graphs there are, and at which position each is read, is left to whoever starts the walk.
  */

@@ -2,9 +2,9 @@
  * The plain walk: in one graph and in its present, from a memory along the edges that leave it, as they were given. That
  * is what most walks are, and where rows are at hand they are followed one by one: an edge, the memory behind it, the next.
  *
- * Promise: finds what `breadth-first.ts` finds, in the same order, and gives up on whatever is unusual: a name that no
- * memory has, an edge into another graph as it was put, a hidden memory, a level of very many edges. Then nothing was found, and that
- * walk is to be asked.
+ * Promise: finds what `breadth-first.ts` finds, in the same order, and gives up on whatever is unusual: a name
+ * that no memory has, an edge into another graph as it was put, a hidden memory, a level of very many edges.
+ * Then it answers nothing, and the caller runs that walk instead.
  */
 import { EDGES_MAX } from "../contract/links.js";
 import type { Edge, Memory } from "../contract/shapes.js";

@@ -2,7 +2,8 @@
  * Words as SQLite's FTS5 takes them from a text with `porter unicode61`, which is how memgraph's store is searched: runs
  * of letters and digits in small letters and without accents, and without the endings that Porter took off.
  *
- * Other than the words of our index: `c++` is `c`, `don't` is `don` and `t`, whatever the language of the graph.
+ * These differ from the words of our index: `c++` is `c`, `don't` is `don` and `t`, whatever the language of the
+ * graph.
  */
 import { loadLanguage } from "../text/languages.js";
 

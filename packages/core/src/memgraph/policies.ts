@@ -1,6 +1,6 @@
 /**
- * Who may call what of memgraph's store, and in which words a failure is told: the policy column of the
- * calls, and the texts that programs of memgraph's compare. Programs of ours branch on the code.
+ * Who may call what of memgraph's store, and the words of its failures: the policy column of the calls, and the
+ * texts that memgraph's programs compare. Our own programs branch on the code.
  */
 import { namesIn, renamed } from "../contract/refusal.js";
 import type { Policy } from "../contract/verb.js";

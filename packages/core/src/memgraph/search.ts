@@ -2,10 +2,10 @@
  * memgraph's calls about words: searching nodes in one graph, in several, and with several texts at
  * once; and the kinds and tags in use.
  *
- * These are the verbs of a Cortex, told in nodes; while a conflict is open, each of its rivals is
- * judged and counted by itself. Scores of different graphs cannot be compared, because the weight of a
- * word is that of its graph: over several graphs hits are ordered by their ranks. What a text with
- * operators means is in `operators.ts`.
+ * These are the verbs of a Cortex, answered as nodes; while a conflict is open, each of its rivals is judged and
+ * counted by itself. Scores of different graphs cannot be compared, because the weight of a word is that of its
+ * graph: over several graphs hits are ordered by their ranks. What a text with operators means is in
+ * `operators.ts`.
  */
 
 import * as z from "zod";

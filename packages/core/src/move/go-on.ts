@@ -1,9 +1,10 @@
 /**
  * Going on with an import that was broken off, where a backend keeps what it had built.
  *
- * Promises: nothing that was left is believed. It must be of the same store, in the form of this release, and every entry of it
- * is held against the file, byte for byte, before the import goes on behind it; snapshots at positions that were passed are checked
- * by the root of the journal there. From where the two part, the import goes on in a store of its own.
+ * Promises: what was left is checked before it is used. It must be of the same store, in the form of this
+ * release, and every entry of it is compared with the file, byte for byte, before the import goes on behind it;
+ * snapshots at positions that were passed are checked by the root of the journal there. From where the two part,
+ * the import goes on in a store of its own.
  */
 import { type ErrorCode, isCortexError } from "../errors.js";
 import { checkLate, headOf, rowsAt, startBuilding, withSnapshot } from "../history/build-beside.js";

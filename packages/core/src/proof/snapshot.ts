@@ -2,11 +2,10 @@
  * Snapshots: sealing the roots at the current position under a number, and reading them back. Also
  * the root and the checkpoint of the current position, which seal nothing.
  *
- * A snapshot is a row outside the journal: it changes no root and no position, and a rebuild keeps
- * it. It is committed only on the very head it was computed from; a write in between starts it
- * over. Snapshots of one process are taken one after another. Two processes that seal the same
- * position in the same instant may both take the same number: both snapshots stay, told apart by
- * their marks, and the next one takes the next number.
+ * A snapshot is a row outside the journal: it changes no root and no position, and a rebuild keeps it. It is
+ * committed only on the very head it was computed from; a write in between starts it over. Snapshots of one
+ * process are taken one after another. Two processes that seal the same position in the same instant may both
+ * take the same number: both snapshots stay, each under its own mark, and the next one takes the next number.
  */
 import { toHex } from "../codec/keys.js";
 import type { Asked } from "../contract/index.js";

@@ -1,11 +1,12 @@
 /**
- * What a question finds that names a time and nothing else: "What did I do last week?" Its words stand in no answer, so
- * memories are looked up by when they were written, the newest first, a bounded number; of those it keeps what
- * speaks of that time. A conversation that was brought in later than it took place is not found this way: then, as where
- * nothing was written at that time, there is no answer here, and the other lanes are asked.
+ * Finds memories for a question that names a time and nothing else: "What did I do last week?" Its words stand
+ * in no answer, so memories are looked up by when they were written, the newest first, a bounded number; of
+ * those it keeps what speaks of that time. A conversation that was brought in later than it took place is not
+ * found this way: then, as where nothing was written at that time, there is no answer here, and the other lanes
+ * are asked.
  *
- * Promise: a few batched reads, for such questions alone, and nothing that the caller may not see. How well a memory
- * fits the times of any question is told here, too.
+ * Promise: a few batched reads, for such questions alone, and nothing that the caller may not see. How well a
+ * memory fits the times of any question is computed here, too.
  */
 import { type FoundMemory, lastSeqAt, type Reader } from "../history/reader.js";
 import { INDEX, keyString } from "../kv/keyspace.js";

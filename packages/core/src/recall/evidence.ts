@@ -1,9 +1,9 @@
 /**
  * Evidence: for one memory and each word of a question, how strongly the memory speaks of it, 0 to 1.
  *
- * Promise: pure. Lexical scores are sums of evidence weighted by how rare each word is, so evidence
- * can be passed along (from a turn to its neighbours, from a conversation to its turns) without
- * counting the same word twice: what two sources say of one word is combined, not added.
+ * Promise: pure. Lexical scores are sums of evidence weighted by how rare each word is, so evidence can be
+ * passed along (from a turn to its neighbours, from a conversation to its turns) without counting the same word
+ * twice: the evidence that two sources have for one word is combined, not added.
  *
  * Words of one family: "allergies" and "allergic" have different stems, and speak of the same. Two words are kin when
  * they begin alike, with five letters or more, and that is most of both. It is looked at where an answer would be

@@ -1,7 +1,7 @@
 /**
- * What is decided of the memories that recall found, all of it pure: one order out of what each lane says of them, in
- * scores that explain themselves; which of them say the same; whether the answer can be relied on; and how the hits are
- * arranged for it.
+ * Decides about the memories that recall found, all of it pure: their order, made from what each lane says of
+ * them, in scores that explain themselves; which of them say the same; whether the answer can be relied on; and
+ * how the hits are arranged.
  *
  * The order. Lanes are on one scale: 1 is what the best lexical hit has. Relevance is the sum of the lanes; trust,
  * use and age are factors of it, narrow ones, so that neither a well-read memory nor an old one overturns a clear

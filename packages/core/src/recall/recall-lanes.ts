@@ -80,14 +80,14 @@ const REACH = 2;
 const NEAR = 96;
 /** Questions of people, near by meaning, whose answers are looked at: 8, 16 and 32 are level. */
 const ANSWERED = 16;
-/** What a model counts that does not tell unrelated texts apart. */
+/** The weight of a model that puts related and unrelated texts equally near. */
 const UNKNOWN_MEANING = 0.2;
 /** Lexical hits that most likely have their use looked at. */
 const FINALISTS = 64;
 /** Edges that a walk follows in a row. */
 const HOPS = 2;
 /**
- * What somebody said shall always hold, and bears on the question, beside the best lexical hit: for one word
+ * The score of an instruction for every answer that has to do with the question, beside the best lexical hit: for one word
  * or the least nearness, and for all. BEAM's questions under an instruction, R@10: without .287, from 0 to 1
  * .287, from .5 to 1 .525, with the local model .762; two conversations of LoCoMo, where people say "always" to each other,
  * keep theirs.
@@ -316,11 +316,11 @@ class Lanes implements Gathered {
       const key = keyString(id);
       return this.memories.has(key) ? [{ key, cosine: 1 - distance }] : [];
     });
-    // Whoever does not see everything is told by what they see alone.
+    // Whoever does not see everything gets an answer made of what they see alone.
     const { usual = calibration.unrelated, texts } =
       this.#reader.seen === undefined ? vectors.among(vector) : { texts: shown.length };
     const best = shown[0]?.cosine ?? 0;
-    // A model that does not tell unrelated texts apart has the least say.
+    // A model that puts related and unrelated texts equally near has the least weight.
     const isKnown = calibration !== UNCALIBRATED;
     const weight = isKnown ? meaningWeight(texts) : UNKNOWN_MEANING;
     const open = isKnown ? Math.max(0, 1 - this.#explained) : 0;

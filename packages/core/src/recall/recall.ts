@@ -162,7 +162,7 @@ interface Inquiry {
   /** Whether all of something is asked for, and whether in the order of time. */
   readonly gathers: boolean;
   readonly inOrder: boolean;
-  /** Told what the lanes brought in for a question. */
+  /** Called with what the lanes brought in for a question. */
   readonly onLanes?: (lanes: Gathered["lanes"]) => void;
 }
 

@@ -16,15 +16,14 @@
  * Which memories an agent must always have before it: who it works for, the rules that are never to
  * be broken, the goals being pursued. Decided by type and data alone, so the fold can index them.
  *
- * A proposal: a change that somebody wished for and had no standing to make, kept for the owner to say
- * yes or no to. Its bytes are a part attached to the memory it is about, so that they go when that is
- * forgotten.
+ * A proposal: a change that somebody asked for and had no standing to make, kept for the owner to accept or
+ * refuse. Its bytes are a part attached to the memory it is about, so that they go when that is forgotten.
  *
- * Of one speaker, one proposal for each memory and verb is open: its mark is made of the verb and the
- * speaker, so a later wish takes the place of the one before. The part that closes it names the mark too.
+ * Of one speaker, one proposal for each memory and verb is open: its mark is made of the verb and the speaker,
+ * so a later proposal takes the place of the one before. The part that closes it names the mark too.
  *
- * What the journal keeps about scopes: that one was taken back, and that somebody reached for what a
- * scope does not allow. Hashes, ids and names of keys only; no word of a memory.
+ * What the journal keeps about scopes: that a scope was taken back, and that its holder asked for what it does
+ * not allow. Hashes, ids and names of keys only; no word of a memory.
  */
 import type * as z from "zod";
 import { type CborValue, decode, encode, fields } from "../codec/cbor.js";

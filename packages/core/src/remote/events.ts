@@ -40,7 +40,7 @@ export function followRemote(options: Options<"subscribe">, following: Following
     signal.addEventListener("abort", end);
     if (signal.aborted) end();
   }
-  // Told to whoever asks for the first entry; nobody may.
+  // Whoever asks for the first entry gets this failure; perhaps nobody asks.
   following.start.catch(() => undefined);
   const leave = (): void => {
     for (const signal of until) signal.removeEventListener("abort", end);

@@ -385,7 +385,7 @@ class Following {
     this.#events ??= await this.#link.subscribe(size);
     if (this.#next === undefined) {
       this.#next = this.#events.next();
-      // Told to whoever waits for it; at the end nobody may.
+      // Whoever waits for it gets this failure; at the end perhaps nobody waits.
       this.#next.catch(() => undefined);
     }
     return this.#next;

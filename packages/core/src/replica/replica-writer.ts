@@ -7,10 +7,10 @@
  * checkpoint itself, every root. A page is one commit, so a kill leaves whole pages; one that does not
  * fit leaves nothing.
  *
- * Parts that the source has erased by now are missing in its pages; the forget that took them comes
- * later in the journal, and folding it removes whatever the replica still had. Until then a memory may
- * stand here as it once was. So whenever the replica is level with its source, no memory may be alive
- * of which a part is missing: somebody would be withholding it.
+ * Parts that the source has erased by now are missing in its pages; the forget that took them comes later in the
+ * journal, and folding it removes whatever the replica still had. Until then a memory may stand here as it once
+ * was. So whenever the replica is level with its source, no live memory may lack a part: if one does, the source
+ * withholds it.
  *
  * Left to others: fetching pages and finding where two histories part (`follow.ts`), caches (the facade).
  */

@@ -1,7 +1,7 @@
 /**
- * Proposals, as the review lists them: changes that somebody wished for and had no standing to make.
- * They are told to whoever could say yes: to the owner, to a host that speaks for the owner, and to an
- * agent that sees what the owner sees. How they are kept and carried out is `admission/proposals.ts`.
+ * Proposals, as the review lists them: changes that somebody asked for and had no standing to make. They are
+ * shown to whoever could accept them: to the owner, to a host that speaks for the owner, and to an agent that
+ * sees what the owner sees. How they are kept and carried out is `admission/proposals.ts`.
  */
 import type { Sha256 } from "../codec/hash.js";
 import { ulidText } from "../codec/ulid.js";

@@ -5,11 +5,10 @@
  * memories that are disputed, and those that are provisional; changes that somebody proposes
  * (`proposals.ts`); and, when asked for, near duplicates.
  *
- * All but the last is read from exact rows: the fold keeps the contradictions that are open and the heads
- * that are unsettled in ranges of their own, so a page costs what it shows, whatever the store holds.
- * Duplicates are looked for among all memories, through the text index, so a page may look at many and
- * show few: that is why they are asked for. An item is told only to a caller who may see all its sides.
- * `settle` is in `settle.ts`.
+ * All but the last is read from exact rows: the fold keeps the contradictions that are open and the heads that
+ * are unsettled in ranges of their own, so a page costs what it shows, whatever the store holds. Duplicates are
+ * looked for among all memories, through the text index, so a page may look at many and show few: that is why
+ * they are asked for. An item is shown only to a caller who may see all its sides. `settle` is in `settle.ts`.
  */
 
 import { parseUlid, ulidText } from "../codec/ulid.js";

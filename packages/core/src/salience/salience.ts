@@ -14,10 +14,11 @@
  * those four share, so that no weight drains away by rounding. A failure that says nothing about the memories moves nothing:
  * weights never go toward what misled.
  *
- * An `attest` entry holds one part for every memory that was cited; the part belongs to that memory, so that forgetting the
- * memory takes the words with it: which task it was, and why it ended so. The part names what it adds to the counters; the
- * fold only adds. The record of a compacted context holds no content: memories are named by URIs, the task and its step by a
- * hash of their names, so it tells nothing of a memory that was forgotten since but that it was there.
+ * An `attest` entry holds one part for every memory that was cited; the part belongs to that memory, so that
+ * forgetting the memory takes the words with it: which task it was, and why it ended so. The part names what it
+ * adds to the counters; the fold only adds. The record of a compacted context holds no content: memories are
+ * named by URIs, the task and its step by a hash of their names, so of a memory that was forgotten since it
+ * shows only that the memory was there.
  *
  * Promise: pure, the same numbers for the same input. A score is rounded to a millionth, so that two machines whose
  * logarithms differ in the last bit still order memories alike. No score is stored: counters come from the journal,
@@ -105,7 +106,7 @@ export function factorsOf(use: Use, nowMs: number, cosine?: number): Factors {
   };
 }
 
-/** What bears on a score beside its factors. */
+/** What a score depends on beside its factors. */
 interface Circumstances {
   readonly pinned?: boolean;
   /** Tombstoned: it ranks last, whatever its factors say. */

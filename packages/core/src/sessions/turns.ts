@@ -1,9 +1,9 @@
 /**
  * The turns of a call: what each is once it is kept, which of them a session holds already, and where the others go.
  *
- * From a turn as a chat program gives it to a turn as it is kept: parts become one text, text that Cortex itself rendered is
- * taken out, and the program's own name for the turn becomes an external id. Two turns are the same one by who said it and
- * what was said; what only one of them says beside that does not tell them apart.
+ * From a turn as a chat program gives it to a turn as it is kept: parts become one text, text that Cortex itself
+ * rendered is taken out, and the program's own name for the turn becomes an external id. Two turns are the same
+ * one if the same speaker said the same; a member that only one of them has makes no difference.
  *
  * A turn with an `id` or an `index` is looked up by it. Where no turn of a call has either, history that is
  * sent again is recognised: the longest run of turns that ends the stored session and begins the given ones is
@@ -328,7 +328,7 @@ function lastPlaces(tx: WriteTx, session: string, count: number): readonly numbe
   }
 }
 
-/** What a turn is told from others by. */
+/** The members by which two turns are compared. */
 type TurnContent = Pick<
   TurnData,
   "role" | "content" | "speaker" | "at" | "toolName" | "messageId"

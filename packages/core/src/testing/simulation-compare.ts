@@ -1,6 +1,6 @@
 /**
- * How the answers of an open store are held against the plain model: what a call answers, everything
- * that can be read now or at an earlier position, and the rows that the journal fixes.
+ * How the answers of an open store are compared with the plain model: what a call answers, everything that can
+ * be read now or at an earlier position, and the rows that the journal fixes.
  *
  * Promise: the first difference is thrown as a plain error that says what was asked, what came and
  * what was expected. Nothing here knows a test runner.

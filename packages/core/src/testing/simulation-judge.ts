@@ -1,6 +1,6 @@
 /**
- * Judges a step of the simulation: finds the order in which operations took effect, follows it with the
- * plain model, and holds the store against the model.
+ * Judges a step of the simulation: finds the order in which operations took effect, follows it with the plain
+ * model, and compares the store with the model.
  *
  * Every entry names the operation it belongs to, so the journal says the order. An operation without
  * entries must have an answer that was true at some moment between its start and its end. What must

@@ -1,6 +1,6 @@
 /**
- * The simulation: several clients on one store, with crashes, faults, jobs and moves, held against the
- * plain model after every step. One seed decides everything; `simulation-world.ts` says how.
+ * The simulation: several clients on one store, with crashes, faults, jobs and moves, compared with the plain
+ * model after every step. One seed decides everything; `simulation-world.ts` says how.
  *
  * A step starts some operations at once, on several clients; when all have ended, or their client has,
  * `simulation-judge.ts` finds the order in which they took effect and compares. A failure names the step,

@@ -1,8 +1,8 @@
 /**
- * What a language has to say of the words people ask with (`asking-words.ts`): every pattern is the source of a
- * regular expression, read against text in lower case without accents, together with those of all other languages. A
- * phrase is written so that it says nothing in the others. Where words are not spaced a pattern is a plain stretch of
- * characters.
+ * What a language gives for the words people ask with (`asking-words.ts`): every pattern is the source of a
+ * regular expression, read against text in lower case without accents, together with those of all other
+ * languages. A phrase is written so that it means nothing in the other languages. Where words are not spaced a
+ * pattern is a plain stretch of characters.
  */
 
 /** A stretch of days that a phrase means, counted back from today. */

@@ -1,8 +1,8 @@
 /**
- * The words people ask with, as data per language: how they speak of time, of what was, of all of something,
- * of an order, and how they tell an assistant what always holds. What a sentence is for is read off them: a
- * question that asks for all of something, one that asks for an order, or a wish of the user that holds for every
- * answer. A sentence that none of them fits is an ordinary one.
+ * The words people ask with, as data per language: how they speak of time, of the past, of all of something, of
+ * an order, and how they give an assistant an instruction that always holds. They show what a sentence is for: a
+ * question for all of something, a question for an order, or an instruction of the user for every answer. A
+ * sentence that fits none of them is an ordinary one.
  *
  * Promise: what reads the data, here and in `recall/time-words.ts`, knows no word of its own; a language is added
  * by one more row (`asking-language.ts`). Patterns are read against text in lower case without accents, all languages

@@ -1,6 +1,6 @@
 /**
- * What the text index should become next: one more segment, or some segments made into one. It reads and reckons; whoever
- * asks commits.
+ * What the text index should become next: one more segment, or some segments made into one. It only reads and
+ * computes; the caller commits.
  *
  * Promise: a plan holds for the manifest it names. Whoever commits it compares that row, and asks for another plan if
  * it has changed. Between two steps no snapshot is held: the file would grow, because a held one keeps freed pages from

@@ -3,9 +3,10 @@
  * over by the writer of this process right after its commit, because reading back and decoding took as long as half of
  * finding the words.
  *
- * Promise: what is handed over for an entry is what `eventsOf` reads of its row. An entry of which that is not sure is
- * left out, and so are those that nobody came for in time; they are read from the journal. Records are handed over as
- * they were folded: an input is copied when it is checked, and whoever shows a new record shows a copy.
+ * Promise: what is handed over for an entry is what `eventsOf` reads of its row. An entry for which that is
+ * uncertain is left out, and so is one that nobody took in time; those are read from the journal. Records are
+ * handed over as they were folded: an input is copied when it is checked, and whoever shows a new record shows a
+ * copy.
  */
 
 import type { FoldEntry, FoldPart } from "../history/fold-state.js";

@@ -51,7 +51,7 @@ export function namesIn(text: string, isCommon: (word: string) => boolean): read
   return [...found.values()];
 }
 
-/** Whether the words of a run are enough to be told apart by. */
+/** Whether a run is long enough to be a name. */
 function isName(key: string): boolean {
   return key.length >= 3;
 }

@@ -182,7 +182,7 @@ function missing(what: string): CortexError {
 const BUCKET_BYTES = 1200;
 const BITS_MAX = 24;
 
-/** How many bits of the hash tell buckets apart, for words that take so many bytes together. */
+/** How many bits of the hash name a bucket, for words that take so many bytes together. */
 export function bucketBits(totalBytes: number): number {
   return Math.max(0, Math.min(BITS_MAX, Math.ceil(Math.log2(totalBytes / BUCKET_BYTES))));
 }

@@ -1,6 +1,6 @@
 /**
- * Checking the text index against the journal it was made from. The index is a cache, so nothing here
- * is a danger to anybody's memories; but a word that a forgotten memory left behind is.
+ * Checking the text index against the journal it was made from. The index is a cache, so a fault in it endangers
+ * no memory; but a word that a forgotten memory left behind is a breach.
  *
  * Counts of documents and words, and of every word the documents that hold it, are compared with an
  * index gathered anew in memory. Above a number of entries that would take too long; then it is only

@@ -67,7 +67,7 @@ export interface RankQuery {
   /** Active alone when not given. */
   readonly lifecycles?: readonly Lifecycle[];
   readonly accept?: Accept;
-  /** Told what the search looks through. */
+  /** Called with what the search looks through. */
   readonly onLook?: (look: TextLook) => void;
 }
 

@@ -1,16 +1,17 @@
 /**
- * Segments as searches use them: the lengths of documents, where chunks begin and what has ended, kept
- * in memory from one search to the next, and whose they are once that was asked. Four bytes a document or so, and
- * two dozen more where it was; dictionaries stay in the store.
+ * Segments as searches use them: the lengths of documents, where chunks begin and what has ended, kept in memory
+ * from one search to the next; once a search has asked for it, also which memory each document is of. Four bytes
+ * a document or so, and two dozen more with its memory; dictionaries stay in the store.
  *
- * A segment's rows change only when a memory is forgotten, and then its edition does, so what is kept
- * is told apart by what the manifest says of it. Ends are only added to; one that a reader of the past
- * should not know is of a seq that lies after its position, and it sees that.
+ * A segment's rows change only when a memory is forgotten, and then its edition changes, so what is kept is
+ * looked up by the edition that the manifest names. Ends are only added to; a reader of the past passes over an
+ * end whose seq lies after its position.
  *
- * Whoever does not see everything sees some of the documents alone: scores, counts and averages are then made of those.
- * Now, a document is seen when it is what a memory that is seen says now. Of a position in the past, when
- * the memory was seen by then and is seen to this day. For the present the documents of a segment are kept
- * for each caller and corrected by what has changed since, for a segment never gets new ones.
+ * Whoever does not see everything sees some of the documents alone: scores, counts and averages are then made of
+ * those. In the present, the caller sees the documents that are the current text of memories it sees. At a
+ * position in the past, it sees those of memories that it could see by then and still can. For the present the
+ * documents of a segment are kept for each caller and corrected by what has changed since, for a segment never
+ * gets new ones.
  */
 
 import type { Reader } from "../history/reader.js";

@@ -3,9 +3,9 @@
  * written, gathered in memory by every process for itself, so that a write of any process is found at
  * once. A flush writes the very same drafts out as segments.
  *
- * A document begins with every entry that touches a memory's record and ends with the next one. So
- * the entry that a memory's row names is the begin of its one living document, which is how a search
- * tells a hit that holds from one that does not.
+ * A document begins with every entry that touches a memory's record and ends with the next one. So the entry
+ * that a memory's row names is the begin of its one living document, which is how a search knows whether a hit
+ * still holds.
  *
  * New memories that this process wrote itself are handed over by its writer. Other entries are read in pages, and what a
  * page needs beside itself in a few batched reads: what the memories were before, bodies that stand elsewhere, rival

@@ -12,8 +12,8 @@
  * they travel through every lane and every walk: what the owner said is never outranked by a document merely because
  * the document repeats the question better.
  *
- * Left to others: what becomes of refused words (the write verbs store them beside the others, as a rival) and of a
- * refused wish (`admission/` makes it a proposal); how untrusted text is shown (`engine/shapes.ts`).
+ * Left to others: what becomes of refused words (the write verbs store them beside the others, as a rival) and
+ * of a refused change (`admission/` keeps it as a proposal); how untrusted text is shown (`engine/shapes.ts`).
  */
 
 import { ulidText } from "../codec/ulid.js";
@@ -150,8 +150,8 @@ export function checkStatusChange(
 }
 
 /**
- * The voice behind a principal: who it is as far as a door knows. What a program calls itself, or its
- * parts, tells nobody apart.
+ * The voice behind a principal: who it is as far as a door knows. The names that a program gives itself, or
+ * its parts, make no voices of their own.
  */
 export function voiceOf(principal: string): string {
   // A key may hold slashes of its own, and is always of one length.

@@ -1,5 +1,5 @@
 /**
- * What upkeep means to do to memories, and writing it: the changes, and what the steps that plan them share.
+ * The changes that upkeep plans for memories, and writing them; and what the steps that plan them share.
  *
  * A run reads one snapshot, plans, and only then writes; a dry run is the same plan without the
  * writing. So that the two never differ, a memory is in at most one change of a run, and what a change
@@ -11,9 +11,9 @@
  * Each change is one entry of kind `maintain`, with its reason in parts that go when the memory is forgotten, so that
  * `revert` of the entry takes it back and a forget leaves no word of it.
  *
- * Promises: the same store, the same time and the same bounds give the same plan. What nobody asked for
- * twice is left alone: a memory whose last change was a revert or a restore was put there on purpose. A change is written
- * only if every memory it is about is still as the plan saw it; otherwise it is dropped, and a later run plans anew.
+ * Promises: the same store, the same time and the same bounds give the same plan. A memory whose last change was
+ * a revert or a restore is left alone: somebody put it there on purpose. A change is written only if every
+ * memory it is about is still as the plan saw it; otherwise it is dropped, and a later run plans anew.
  */
 import { decode, encode } from "../codec/cbor.js";
 import { readIntegerOr, readList } from "../codec/cbor-value.js";

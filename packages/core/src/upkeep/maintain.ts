@@ -10,10 +10,10 @@
  * memories are its source's: there the indexes alone are looked after.
  *
  * The job runs a piece at a time, now and then, and only where something was written since. It never archives,
- * merges or relates, nor removes vectors of other models: those are asked for, by somebody who has looked. When the
- * last run was is told by the job's own row, so a store that is opened for a minute now and then is not looked after
- * each time, and of several processes none begins anew. The text index looks after itself while it is written to and
- * when its store closes; its job does the same for a store that others write to in short visits.
+ * merges or relates, nor removes vectors of other models: those are asked for, by somebody who has looked. The
+ * job's own row says when the last run was, so a store that is opened for a minute now and then is not looked
+ * after each time, and of several processes none begins anew. The text index looks after itself while it is
+ * written to and when its store closes; its job does the same for a store that others write to in short visits.
  */
 import { readConfig } from "../config/config.js";
 import type { Asked } from "../contract/index.js";

@@ -1,5 +1,5 @@
 /**
- * The steps of upkeep that hold memories against each other by their words: merging twins, and relating those
+ * The steps of upkeep that compare memories with each other by their words: merging twins, and relating those
  * that name the same rare thing. Both are opt-in, narrow on purpose, and follow the journal.
  *
  * Twins are two live memories that say the same in the same words, and got there because they differ in

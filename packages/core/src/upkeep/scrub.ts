@@ -1,5 +1,5 @@
 /**
- * A scrub: everything that is stored, read once and held against its hashes, as slowly as one likes.
+ * A scrub: everything that is stored, read once and compared with its hashes, at a pace that the caller sets.
  *
  * First the pages of the file, without the engine, as `check` does. Then every entry of the journal: that
  * it is there, that its parts have the hashes that its header names, that the header is the leaf which the
@@ -7,10 +7,10 @@
  * row of a memory against the version that it names and the rows by which it is found, and every link
  * against its record and the rows at both of its ends.
  *
- * Promises: nothing is written, and others go on meanwhile: each page of rows is read from a snapshot of
- * its own, after which the event loop has its turn. Everything that does not agree is counted, the first
- * hundred named. What only a replay can tell (rows that should not be there) is left to `check`, mending to
- * `rebuild` and `repair`.
+ * Promises: nothing is written, and others go on meanwhile: each page of rows is read from a snapshot of its
+ * own, after which the event loop has its turn. Everything that does not agree is counted, the first hundred
+ * named. What only a replay can find (rows that should not be there) is left to `check`, mending to `rebuild`
+ * and `repair`.
  */
 import { HASH_BYTES } from "../codec/hash.js";
 import { equalBytes, toHex } from "../codec/keys.js";

@@ -3,9 +3,9 @@
  * time. The steps are here as well: writing out and merging the text index, removing vectors of models
  * that are not used any more, sealing a snapshot. None of them changes what an answer says.
  *
- * A step says how much there is to do and does a piece of it; everything else is the same for all of
- * them. A dry run asks and does nothing. What is not done when the time is over is told, and the next
- * run goes on there: a step keeps no memory of its own, it looks at the store.
+ * A step says how much there is to do and does a piece of it; everything else is the same for all of them. A dry
+ * run asks and does nothing. What is not done when the time is over is reported, and the next run goes on there:
+ * a step keeps no memory of its own, it looks at the store.
  *
  * Left to others: when steps are run (`maintain.ts`); steps that change memories
  * (`maintain-changes.ts`).

@@ -11,10 +11,10 @@
  * that have nothing to do with each other.
  *
  * Every model has a scale of its own: one puts unrelated texts at 0.05, another at 0.7. So nothing above
- * compares a cosine with a constant; it asks `closenessOf`, which is 0 at what is usual between unrelated
- * texts and 1 at what is usual between a question and its answer. Measured once for a model, when it is
- * first asked, on the pairs below. A model that does not tell them apart (a stub for tests, another
- * language) is taken at its word: its cosines are used as they are.
+ * compares a cosine with a constant; it asks `closenessOf`, which is 0 at what is usual between unrelated texts
+ * and 1 at what is usual between a question and its answer. Measured once for a model, when it is first asked,
+ * on the pairs below. The cosines of a model that puts both kinds of pairs equally near (a stub for tests, a
+ * model of another language) are used as they are.
  */
 import type { Embedder } from "./embedder.js";
 
@@ -140,7 +140,7 @@ export interface Calibration {
   readonly related: number;
 }
 
-/** A model whose two usual cosines are nearer than this does not tell texts apart. */
+/** A model whose two usual cosines are nearer than this puts related and unrelated texts equally near. */
 const APART_LEAST = 0.05;
 /** Cosines as they are. */
 export const UNCALIBRATED: Calibration = { unrelated: 0, related: 1 };

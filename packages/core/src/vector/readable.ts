@@ -3,9 +3,10 @@
  * model that knows English has pieces for single Chinese characters and Japanese syllables as well, and vectors for
  * them that mean nothing: it would put any Chinese text near any other.
  *
- * The script is looked at, not the language: it is told by the letters alone and is never a guess. So a text in another
- * language of the same script counts as readable here; a model may tell those itself for questions (`Embedder.readsQuestion`). Of a text in several scripts the words are counted; where words are not
- * spaced, two characters are one, as in the index of words. A text without letters is readable.
+ * The script is looked at, not the language: the letters alone show it, so it is never a guess. So a text in
+ * another language of the same script counts as readable here; for questions, a model may recognise those itself
+ * (`Embedder.readsQuestion`). Of a text in several scripts the words are counted; where words are not spaced,
+ * two characters are one, as in the index of words. A text without letters is readable.
  *
  * Promise: pure; the same answer on every machine that knows the letters.
  */

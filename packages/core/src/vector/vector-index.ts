@@ -1,10 +1,9 @@
 /**
  * Reading by meaning: which memories have vectors near a given one.
  *
- * The rows are the truth (`records/vector-rows.ts`); what is kept in memory is loaded from them at the
- * first question and follows them from there on, whichever process wrote: the cursor row says how far
- * the journal was embedded, and the entries since the last look name the memories that may have
- * changed.
+ * The rows decide (`records/vector-rows.ts`); what is kept in memory is loaded from them at the first question
+ * and follows them from there on, whichever process wrote: the cursor row says how far the journal was embedded,
+ * and the entries since the last look name the memories that may have changed.
  *
  * Promises: an answer is about the reader's own position. Every memory in it is there, not hidden, and
  * has the vector its distance was computed from, whatever the copy in memory says. Only the present is

@@ -1,6 +1,6 @@
 /**
- * `cortex bench`: how quick this machine is with a store, in a table. It works in a temporary folder that
- * it removes; every write waits for the disk, and what was measured where is said beside the figures.
+ * `cortex bench`: how quick this machine is with a store, in a table. It works in a temporary folder that it
+ * removes; every write waits for the disk, and the figures come with what was measured on which machine.
  *
  * It is for looking at one machine. How releases are measured, and against what, is on the page of
  * benchmarks.

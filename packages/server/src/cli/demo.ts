@@ -3,8 +3,8 @@
  * checked before the reader's eyes. It lives in a temporary folder and leaves nothing behind, unless
  * `--data` names a store to keep.
  *
- * What `cortex demo` tells, chapter by chapter. Each chapter does something to the store, says what
- * came of it, and names the commands that would do the same; what it claims, it has checked.
+ * What `cortex demo` shows, chapter by chapter. Each chapter does something to the store, says what came of it,
+ * and names the commands that would do the same; what it claims, it has checked.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";

@@ -2,9 +2,9 @@
  * From what was written on the command line to the input of an operation: which of the operations
  * that share a command is meant, bodies and stdin read, flags over bodies, nothing required missing.
  *
- * A body is what an argument, a file or stdin says in more than one value. It is told apart by its first
- * character: what starts like JSON has to be JSON, so that a slip of quoting is refused instead of being
- * stored as a sentence. A flag's value is checked by its own field, so that a bad one is named by its flag.
+ * A body is what an argument, a file or stdin says in more than one value. Its first character says which form
+ * it has: what starts like JSON has to be JSON, so that a slip of quoting is refused instead of being stored as
+ * a sentence. A flag's value is checked by its own field, so that a bad one is named by its flag.
  *
  * Left to others: what a text stands for (`operations/text-input.ts`, for every door).
  */

@@ -203,7 +203,7 @@ async function perform(host: Host, operation: Operation, task: Task): Promise<un
 function asTyped(operation: Operation, raw: RawCommand, error: unknown): unknown {
   if (!isCortexError(error)) return error;
   const own = renamed(error, (name) => typedName(operation, raw, name));
-  // What else it names are fields to give or to leave out; those of two words are told from plain ones.
+  // What else it names are fields to give or to leave out; those of two words are recognised by their capital.
   const flags = new Map(flagFields(operation).map(({ name, flag }) => [name, `--${flag}`]));
   const message = own.message.replace(
     /(?<![\w.-])[a-z]+[A-Z]\w*(?![\w.[])/g,

@@ -2,24 +2,24 @@
  * Who calls, how often, and as whom: everything that is decided about a request before its route is asked,
  * and what a caller with a scope may do at a store.
  *
- * With an admin token, every request has to bear it, whatever address it comes from. Without one the
- * server is for this machine only: the `Host` has to be a loopback name, which a page that was made to
- * point its own name here (DNS rebinding) cannot say, and a browser must not say that a page of another
- * origin is asking, which stops requests that a page can send without being able to read the answer. A
- * server that is stopping takes nothing more.
+ * With an admin token, every request has to carry it, whatever address it comes from. Without one the server is
+ * for this machine only: the `Host` has to be a loopback name, which a page that was made to point its own name
+ * here (DNS rebinding) cannot say, and a browser must not say that a page of another origin is asking, which
+ * stops requests that a page can send without being able to read the answer. A server that is stopping takes
+ * nothing more.
  *
  * A token bucket per caller: a burst at once, a rate in the long run. Callers that have been quiet for
  * long enough are forgotten, because their bucket is full again; so the table stays as small as the
  * number of callers of the last moments.
  *
- * A request that bears a scope instead of the token goes on to the operations: `Authorization: Bearer` with
- * the scope or a handle of one, and, unless it is a bearer scope, a signature of the request by the key it
- * is granted to. Here it is read who says they are who; whether the scope holds is the store's to say. All
- * of that is decided by the headers: of the body of a caller who is not known yet nothing is read, but for a
- * scope that is handed in because it is too large for a header, up to `STRANGER_BYTES`. A signature is
- * taken once: a request that was overheard cannot be sent again; one that no scope which holds stands behind
- * is not remembered. What a stranger is told does not depend on whether the store they ask for is there, and
- * asking never makes one. Everything else that is served here is the owner's.
+ * A request that carries a scope instead of the token goes on to the operations: `Authorization: Bearer` with
+ * the scope or a handle of one, and, unless it is a bearer scope, a signature of the request by the key it is
+ * granted to. Here it is only read who the caller claims to be; the store decides whether the scope holds. All
+ * of that is decided by the headers: nothing is read of the body of a caller who is not known yet, except a
+ * scope that is posted because it is too large for a header, up to `STRANGER_BYTES`. A signature is taken once:
+ * a request that was overheard cannot be sent again; a signature without a scope that holds is not remembered.
+ * The answer to a stranger does not depend on whether the store they ask for is there, and asking never makes
+ * one. Everything else that is served here is the owner's.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import {
@@ -118,7 +118,7 @@ export interface ScopePaths {
   readonly isPosting: (path: string) => boolean;
 }
 
-/** What the caller of a request that bears no scope may see and do. */
+/** What the caller of a request without a scope may see and do. */
 export function accessOf(request: Request): Access {
   if (scopeOf(request) !== undefined) throw notHere();
   return loweredBy(request, throughDoor("rest"));
@@ -134,7 +134,7 @@ export function loweredBy(request: Request, own: Access): Access {
   throw new HttpFailure("malformed", `${SPEAKS_AS.toLowerCase()}: expected ${expected}`);
 }
 
-/** Whether a request bears the host's token: such a caller speaks for the user. */
+/** Whether a request has the host's token: such a caller speaks for the user. */
 export function isHost(request: Request, hostToken: string | undefined): boolean {
   return hostToken !== undefined && isToken(request, digest(hostToken));
 }
@@ -179,7 +179,7 @@ function makeRefusal({
   };
 }
 
-/** Whether a request bears a token. Digests are of one length, so that the time to compare tells nothing. */
+/** Whether a request has a token. Digests are of one length, so that the time to compare gives nothing away. */
 function isToken(request: Request, expected: Buffer): boolean {
   const given = bearerOf(request);
   return given !== undefined && timingSafeEqual(digest(given), expected);
@@ -377,7 +377,7 @@ export interface StrangerPlace {
   readonly nowMs: number;
 }
 
-/** Works on a store for whoever presents a scope; one that is not there is not told apart. */
+/** Works on a store for whoever presents a scope; a store that is not there gives the same answer. */
 export async function withStranger<T>(
   { stores, actor, nowMs }: StrangerPlace,
   presented: Presented,

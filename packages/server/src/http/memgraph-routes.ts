@@ -6,7 +6,7 @@
  * split at commas, and a member of a body that is null or empty counts as not there. Failures are problem
  * documents that also carry memgraph's `error` and `error_code`.
  *
- * `/v1/stream` tells what happens in all graphs, or in those that `graph` names. An id says where every
+ * `/v1/stream` reports what happens in all graphs, or in those that `graph` names. An id says where every
  * followed graph stood, so that a client that returns with it misses nothing: the seq where one graph is
  * followed, else all positions together. With so many graphs that an id would not fit a header, events have
  * none; name the graphs then. A stream without an id in its past begins now.

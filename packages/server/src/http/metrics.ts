@@ -3,11 +3,11 @@
  * the page for operators. No label names an actor, an id or anything else a caller chose, so that the
  * number of series does not grow with use and nothing about anybody leaks.
  *
- * The log: one JSON line per request, and the ids that join an answer to its line: the caller's own where
- * it sent a harmless one, else a number of this process. A line never holds content: no body, no parameter, no header
- * of the caller but its request id, no message of an error; the operation, the status and the code say
- * what happened, and the stack of a fault of ours is told without its message. What was slow says by
- * which plan it was read: names of indexes and counts.
+ * The log: one JSON line per request, and the ids that join an answer to its line: the caller's own where it
+ * sent a harmless one, else a number of this process. A line never holds content: no body, no parameter, no
+ * header of the caller but its request id, no message of an error; the operation, the status and the code say
+ * what happened, and the stack of a fault of Cortex itself is logged without its message. The line of a slow
+ * read says by which plan it was read: names of indexes and counts.
  */
 
 import { randomBytes } from "node:crypto";

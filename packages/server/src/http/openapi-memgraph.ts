@@ -128,7 +128,7 @@ function needsBody(one: MemgraphRoute): boolean {
   return Object.values(callBodyOf(one).shape).some((field) => field._zod.optin === undefined);
 }
 
-/** An answer; one that a failure may have the status of is told apart by its type. */
+/** An answer; where a failure may have the same status, the type of the document says which it is. */
 function answer(shape: z.ZodType | undefined, more: Json = {}): Json {
   const description = "The answer.";
   if (shape === undefined) return { description };

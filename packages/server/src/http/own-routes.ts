@@ -6,8 +6,8 @@
  * that it loads; an agent or a program a text that names the doors, at `/llms.txt`.
  *
  * Promise: of the studio only files that were built are served, by name from a list made at start, so no path
- * leads anywhere else. Neither they nor the text need a token, because a browser cannot bear one when it opens
- * an address, and neither holds anything of a store: that the page asks for with the key that the person gives
+ * leads anywhere else. Neither they nor the text need a token, because a browser cannot send one when it opens
+ * an address, and neither holds anything of a store: the page asks for that with the token that the person gives
  * it. The policy lets the page load from its own server and call it, and nothing else.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";

@@ -147,7 +147,7 @@ async function run(door: Door, called: Called, files: Files, more?: Input): Prom
       return operation.run(memory, { ...input, ...more }, contextOf(door, called, files, access));
     });
   }
-  // Whoever bears nothing may be anybody.
+  // A caller without token and scope may be anybody.
   const isStranger = operation.name === POST_SCOPE && request.headers.get("authorization") === null;
   const limitBytes = Math.min(door.bodyLimitBytes, isStranger ? STRANGER_BYTES : Infinity);
   const sent = isGet(request) ? inputOf(called, NO_BODY) : await sentInput(called, limitBytes);

@@ -256,7 +256,7 @@ function endsOf(value: unknown): {
   };
 }
 
-/** A thing that relations name; mem0 tells such things apart by their names alone. */
+/** A thing that relations name; mem0 knows such things by their names alone. */
 function entityOf(at: string, name: string): MemoryRecord {
   const ref = entityId(name);
   const data = { content: name };

@@ -1,11 +1,11 @@
 /**
  * The store of memgraph, a SQLite file or a Postgres database: graphs, nodes in all their versions, edges.
  *
- * Everything is kept as it was: ids, times to the billionth of a second, authors, and of every version its
- * own kind, tags, freshness and summary. A graph gets its id in small letters as its name here; a lineage
- * becomes a note under its id in the graph that has it now, each node a version of it; an edge is kept with
- * the lineage that it leaves. What does not fit is a bad record, or a piece that its record is kept without, or is told
- * beside the graph.
+ * Everything is kept as it was: ids, times to the billionth of a second, authors, and of every version its own
+ * kind, tags, freshness and summary. A graph gets its id in small letters as its name here; a lineage becomes a
+ * note under its id in the graph that has it now, each node a version of it; an edge is kept with the lineage
+ * that it leaves. What does not fit is a bad record, or a piece that is left out of its record, or is reported
+ * with the graph.
  */
 import { LIMITS } from "@cortex-memory/core";
 import type { ImportedVersion } from "@cortex-memory/core/contract";

@@ -2,10 +2,9 @@
  * Memories of a file into a store, a thousand items to a commit; what a record means for a store that may
  * have it already, and the items that bring it in.
  *
- * Each record is held against what the store has under the same id: what says the same is left alone,
- * what is new is written, what the file says anew becomes a version, and what was changed or hidden
- * here since stays as it is. So a run that was cut off goes on with the next one, and one that was
- * not adds nothing.
+ * Each record is compared with what the store has under the same id: what says the same is left alone, what is
+ * new is written, what the file says anew becomes a version, and what was changed or hidden here since stays as
+ * it is. So a run that was cut off goes on with the next one, and one that was not adds nothing.
  *
  * A dry run takes every step but the last: what it would write is written to a store in memory that
  * is thrown away, so that it finds the same bad records.

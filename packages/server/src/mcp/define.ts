@@ -311,7 +311,7 @@ export function announced(schema: z.ZodType): JsonSchema {
       const forms = ((own.anyOf as (typeof own)[] | undefined) ?? []).map((form) => ({ ...form }));
       if (own.anyOf !== undefined) own.anyOf = forms;
       for (const form of [own, ...forms]) spare(form);
-      // The forms of what a verb checks by itself are told by its refusal, to whoever needs them.
+      // The forms of what a verb checks by itself stand in its refusal, for whoever needs them.
       if (zodSchema._zod.def.type === "custom") delete own.oneOf;
       // Every name is a string.
       if (zodSchema._zod.def.type === "record") delete own.propertyNames;

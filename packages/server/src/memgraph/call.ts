@@ -79,7 +79,7 @@ export interface Parameter {
   readonly isStrict?: boolean;
 }
 
-/** A verb of the hub, or a call of memgraph's, told apart from the facade's verb of the same name. */
+/** A verb of the hub, or a call of memgraph's, by a name that the facade's verb of the same name has not. */
 export type HubVerb =
   | `hub.${keyof typeof HUB_POLICIES}`
   | `memgraph.${keyof typeof MEMGRAPH_POLICIES}`;

@@ -150,7 +150,7 @@ function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // What is no JSON is told by its line.
+    // A line that is no JSON is named by its number.
     return undefined;
   }
 }
