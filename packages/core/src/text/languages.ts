@@ -109,7 +109,7 @@ const ENGLISH =
   "up very was we were what when where which while who whom why will with would you your";
 
 const INDEFINITE =
-  "anybody anyone anything ever everybody everyone everything somebody someone something";
+  "anybody anyone anything ever everybody everyone everything many much somebody someone something";
 
 /** What asks in each language, beyond the stop words; it changes no index, since only queries are read by it. */
 const QUESTION_WORDS: { readonly [L in Language]?: string } = {

@@ -25,6 +25,7 @@ describe("queries", () => {
     },
     { text: 'an "unbalanced quote', words: ["unbalanc", "quot"], phrases: [] },
     { text: '"" "!!" word', words: ["word"], phrases: [] },
+    { text: "How many books, and for how much?", words: ["book"], phrases: [] },
     { text: "run running runs", words: ["run"], phrases: [] },
     { text: "What's Tom's blood group?", words: ["tom", "blood", "group"], phrases: [] },
     {
