@@ -101,6 +101,8 @@ export class Hub implements AsyncDisposable {
     | "listedIn"
     | "note"
     | "wasIn"
+    | "writing"
+    | "only"
     | "originOf"
     | "shownName"
     | "learn"

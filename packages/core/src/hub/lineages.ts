@@ -39,6 +39,7 @@ import {
 } from "./catalogue-rows.js";
 import { checkGraphId } from "./context.js";
 import type { GraphStores } from "./stores.js";
+import { Turns } from "./turns.js";
 
 /** Lineages of this process whose graph is remembered. */
 const HINTS = 100_000;
@@ -104,6 +105,7 @@ export class Lineages {
   readonly #parts: LineageParts;
   readonly #hints = new Map<string, string>();
   readonly #shown = new Map<string, string>();
+  readonly #turns = new Turns();
 
   constructor(parts: LineageParts) {
     this.#parts = parts;
@@ -112,6 +114,18 @@ export class Lineages {
   /** Whether a lineage was in a graph when this process last heard of it. */
   wasIn(graph: string, lineage: string): boolean {
     return this.#hints.get(lineage) === graph;
+  }
+
+  /**
+   * Does work that writes lineages into a graph. Those that may move there wait for whoever writes them elsewhere in this
+   * process; `graph` is given where they most likely are already.
+   */
+  writing<T>(
+    lineages: readonly string[],
+    graph: string | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    return this.only() === undefined ? this.#turns.take(lineages, graph, work) : work();
   }
 
   /** Remembers where a lineage is. */

@@ -1,10 +1,12 @@
 /** Nodes: what becomes of versions, lineages and rivals beyond the numbered cases. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Hub } from "../hub/hub.js";
 import { around, type Kv } from "../kv/kv.js";
 import { open } from "../open.js";
 import { GUEST } from "../scope/access.js";
 import { openTestHub, type TestHub } from "../testing/index.js";
+import { type Memgraph, memgraph } from "./index.js";
 import type { NodeInput, NodeResult } from "./nodes.js";
 
 async function graph(
@@ -26,6 +28,26 @@ function signal(): { readonly told: Promise<void>; tell(): void } {
     tell = resolve;
   });
   return { told, tell: () => tell() };
+}
+
+type Lineages = Hub["lineages"];
+
+/** The same graphs as another process has them, without what this one knows and waits for; `more` comes between. */
+function inAnotherProcess({ hub }: TestHub, more: Partial<Lineages> = {}): Memgraph {
+  const bound = <T extends object>(whole: T, own: Partial<T>): T =>
+    new Proxy(whole, {
+      get: (_, name) => {
+        if (Object.hasOwn(own, name)) return own[name as keyof T];
+        const member: unknown = Reflect.get(whole, name, whole);
+        return typeof member === "function" ? member.bind(whole) : member;
+      },
+    });
+  const lineages = bound(hub.lineages, {
+    wasIn: () => false,
+    writing: (_lineages, _graph, work) => work(),
+    ...more,
+  });
+  return memgraph(bound(hub, { lineages }));
 }
 
 describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
@@ -243,7 +265,8 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       const result = await commit();
       if (kv === two) isMoved.tell();
       if (kv === one && moving === undefined) {
-        moving = put(world, { lineageId: "w" }, "two");
+        const other = inAnotherProcess(world);
+        moving = other.putNode("two", { kind: "fact", content: "w", lineageId: "w" });
         await isMoved.told;
       }
       return result;
@@ -254,6 +277,69 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     const lists = await Promise.all(["one", "two"].map((id) => world.store.listNodes(id)));
     expect(lists.map(({ total }) => total)).toEqual([0, 1]);
     expect((await world.store.history("w")).map(({ version }) => version)).toEqual([2, 1]);
+  });
+
+  test("a lineage that is taken away in the moment it is written is followed", async () => {
+    await using world = await openTestHub({ backend });
+    for (const id of ["one", "two"]) await graph(world, id);
+    for (const id of ["one", "two", "one"]) await put(world, { lineageId: "w" }, id);
+    let moves = 0;
+    const other = inAnotherProcess(world, {
+      placeIn: async (...where) => {
+        const found = await world.hub.lineages.placeIn(...where);
+        moves += 1;
+        if (moves === 1) await put(world, { lineageId: "w", content: "between" }, "two");
+        return found;
+      },
+    });
+    const { node } = await other.putNode("one", { kind: "fact", content: "last", lineageId: "w" });
+    expect([node.version, node.graphId, node.content]).toEqual([5, "one", "last"]);
+    const nodes = await world.store.history("w");
+    expect(nodes.map(({ version, content }) => [version, content])).toEqual([
+      [5, "last"],
+      [4, "between"],
+      [3, "c"],
+      [2, "c"],
+      [1, "c"],
+    ]);
+    expect(nodes.map(({ isCurrent }) => isCurrent)).toEqual([true, false, false, false, false]);
+    // What somebody hid by hand is not written to, here or elsewhere.
+    await world.hub.use("one", (memory) => memory.tombstone("w", "no more"));
+    await expect(put(world, { lineageId: "w" }, "one")).rejects.toMatchObject({
+      code: "ERR_TOMBSTONED",
+    });
+  });
+
+  test("calls that come at once write a lineage into several graphs one after another", async () => {
+    await using world = await openTestHub({ backend });
+    const graphs = ["one", "two", "three"];
+    for (const id of graphs) await graph(world, id);
+    const contents = Array.from({ length: 45 }, (_, at) => `content ${at}`);
+    await Promise.all(
+      contents.map((content, at) => {
+        const id = graphs[(at * 7 + Math.floor(at / 4)) % 3] ?? "";
+        const node = { kind: "fact", content, lineageId: `lineage ${at % 3}` };
+        if (at % 5 > 0) return world.store.putNode(id, node);
+        return world.store.putSubgraph(id, { nodes: [node, { kind: "fact", content: "beside" }] });
+      }),
+    );
+    const histories = await Promise.all([0, 1, 2].map((n) => world.store.history(`lineage ${n}`)));
+    for (const nodes of histories) {
+      expect(nodes.map(({ version }) => version)).toEqual(nodes.map((_, at) => 15 - at));
+      expect(nodes.map(({ isCurrent }) => isCurrent)).toEqual(nodes.map((_, at) => at === 0));
+    }
+    expect(
+      histories
+        .flat()
+        .map(({ content }) => content)
+        .sort(),
+    ).toEqual([...contents].sort());
+    const lists = await Promise.all(graphs.map((id) => world.store.listNodes(id)));
+    const named = lists.flatMap(({ nodes }) => nodes).filter(({ content }) => content !== "beside");
+    expect(named.map(({ lineageId }) => lineageId).sort()).toEqual(
+      [0, 1, 2].map((n) => `lineage ${n}`),
+    );
+    expect((await world.hub.check({ graphs: true })).ok).toBe(true);
   });
 
   test("what is no node is refused", async () => {

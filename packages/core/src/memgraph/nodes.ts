@@ -7,7 +7,6 @@
  */
 import * as z from "zod";
 import { isWellFormed, utf8Length } from "../codec/text.js";
-import { parseUlid } from "../codec/ulid.js";
 import { anyObject, listOf, textField, timeOf } from "../contract/fields.js";
 import { kind, tag, type Upsert, type WriteInput } from "../contract/memory.js";
 import { checkInput } from "../contract/refusal.js";
@@ -16,12 +15,11 @@ import type { Cortex } from "../cortex.js";
 import { checkOptions } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
-import { areApart, isLeft, type LineagePlace, leftFor } from "../hub/lineages.js";
+import { isLeft } from "../hub/lineages.js";
 import { LIMITS, VERSION_MAX } from "../limits.js";
-import { openVersions } from "../memory/read.js";
 import type { JsonObject } from "../records/fields.js";
-import { type Access, speakerOf } from "../scope/access.js";
-import { checkRevision } from "../trust/gate.js";
+import type { Access } from "../scope/access.js";
+import { leaveOne, moveOf } from "./moves.js";
 import { type CompactNode, compactNode, type GraphNode, idsIn, nodeOf, nodesOf } from "./node.js";
 import {
   type AccessOption,
@@ -64,7 +62,7 @@ export interface NodeResult {
 }
 
 /** A note to be written, as `write` and an item of a batch take it. */
-interface Note {
+export interface Note {
   readonly write: WriteInput;
   readonly upsert?: Upsert;
 }
@@ -125,18 +123,47 @@ export async function putNode(
   return hub.use(graph, async (memory) => {
     if (lineageId === undefined) return writeNode(hub, memory, note, options);
     const here = memory.actor;
+    // Mostly it still is where it was, and then nothing has to be looked up.
     if (hub.lineages.wasIn(here, lineageId)) {
-      // Mostly it still is, and then nothing has to be looked up.
-      const next = await writeNext(hub, memory, note, options);
+      const next = await hub.lineages.writing([lineageId], here, () =>
+        writeNext(hub, memory, note, options),
+      );
       if (next !== undefined) return next;
     }
-    const move = await moveOf(hub, here, note, options);
-    const moved = { ...note, upsert: { ...note.upsert, ...move?.upsert } };
-    const written = await writeNode(hub, memory, moved, options);
-    if (move !== undefined) await move.leave();
-    else if (written.created) await leaveOne(hub, here, lineageId);
-    return written;
+    return hub.lineages.writing([lineageId], undefined, () =>
+      writeHere(hub, memory, note, options),
+    );
   });
+}
+
+/** How often a lineage may be taken away by another process before the next version of it is refused. */
+const CHASES = 20;
+
+/** Writes a version of a lineage that may be anywhere, or nowhere yet. */
+async function writeHere(
+  hub: Hub,
+  memory: Cortex,
+  note: Note,
+  options: KeyedOptions,
+): Promise<NodeResult> {
+  for (let chase = 1; ; chase += 1) {
+    try {
+      const move = await moveOf(hub, memory.actor, note, options);
+      const moved = { ...note, upsert: { ...note.upsert, ...move?.upsert } };
+      const written = await writeNode(hub, memory, moved, options);
+      if (move !== undefined) await move.leave();
+      else if (written.created) await leaveOne(hub, memory.actor, written.node.lineageId);
+      return written;
+    } catch (error) {
+      // Another process moved it on since this one looked; nothing was written.
+      const { externalId: lineage = "" } = note.write;
+      const hasMoved =
+        chase < CHASES &&
+        isCortexError(error, "ERR_TOMBSTONED") &&
+        (await hub.lineages.placeIn(memory.actor, lineage))?.isLeft === true;
+      if (!hasMoved) throw error;
+    }
+  }
 }
 
 /** Writes the next version of a lineage; `undefined` when it is not there, or no more. */
@@ -155,104 +182,6 @@ async function writeNext(
     }
     throw error;
   }
-}
-
-/** A lineage that comes into a graph from others. */
-export interface Move {
-  readonly upsert: Upsert;
-  /** Hides what it leaves behind; to be done once the new version is there. */
-  leave(): Promise<void>;
-}
-
-/**
- * How a lineage comes into a graph; `undefined` when no other has it. The new version is committed
- * first, under a number above all others: whoever dies before the rest is hidden leaves a lineage whose
- * head is the new version all the same.
- */
-export async function moveOf(
-  hub: Hub,
-  graph: string,
-  { write, upsert }: Note,
-  { access }: AccessOption,
-): Promise<Move | undefined> {
-  const { externalId: lineage = "", by } = write;
-  const isLineage = ({ type, lifecycle }: LineagePlace): boolean =>
-    type === "note" && lifecycle !== "erased";
-  const others = (await hub.lineages.placesOf(lineage, graph)).filter(isLineage);
-  if (others.length === 0) return undefined;
-  const here = await hub.lineages.placeIn(graph, lineage);
-  const own = here !== undefined && isLineage(here) ? here : undefined;
-  const places = own === undefined ? others : [own, ...others];
-  const left = others.filter(({ lifecycle }) => lifecycle === "active");
-  // What somebody hid by hand stays hidden, and what others call by the same name is theirs.
-  const isHidden = own?.lifecycle === "tombstoned" && !own.isLeft;
-  const isOwn = own?.lifecycle === "active" && areApart(places, lineage);
-  if (isHidden || isOwn) return undefined;
-  if (areApart(left, lineage)) await hub.lineages.graphOf(lineage);
-  const speaker = access === undefined ? undefined : speakerOf(access);
-  for (const place of left) {
-    await hub.useIfThere(place.graph, async (memory) => {
-      const found = await memory.get(place.id);
-      const id = parseUlid(place.id);
-      if (found === undefined || id === undefined) return;
-      checkRevision(speaker?.source ?? "user_input", found.head, id);
-      await checkKnown(hub, graph, upsert?.basedOnVersion, openVersions(found.head));
-    });
-  }
-  // It comes back: what stood here shows again, below the head that is still elsewhere.
-  if (own?.isLeft === true) await hub.useIfThere(graph, (memory) => memory.restore(own.id));
-  const after = Math.max(...others.map(({ highest }) => highest));
-  const isOnly = left.every(({ highest }) => highest > (own?.highest ?? 0));
-  return {
-    // What was read is a version of the other graph, and was compared there.
-    upsert: { after, ...(isOnly ? { basedOnVersion: undefined } : {}) },
-    leave: async () => {
-      for (const place of left) {
-        await hub.useIfThere(place.graph, (memory) =>
-          memory.tombstone(place.id, leftFor(graph), { by }),
-        );
-      }
-      // Walks have to know of every place whose edges they follow; a lineage moves seldom.
-      await hub.lineages.learn([graph, ...left.map((place) => place.graph)]);
-    },
-  };
-}
-
-/**
- * Where another writer made the same lineage in another graph since this one looked, the first of the two
- * stays. Whoever commits last sees both; if both do, they agree which one is hidden. One that moved there knew
- * of this one, and hides it by itself.
- */
-async function leaveOne(hub: Hub, graph: string, lineage: string): Promise<void> {
-  const isMade = ({ lifecycle, type, first }: LineagePlace): boolean =>
-    lifecycle === "active" && type === "note" && first === 1;
-  const elsewhere = (await hub.lineages.placesOf(lineage, graph)).filter(isMade);
-  if (elsewhere.length === 0) return;
-  const here = await hub.lineages.placeIn(graph, lineage);
-  const [home, ...others] = [...(here === undefined ? [] : [here]), ...elsewhere]
-    .filter(isMade)
-    .sort((a, b) => a.at - b.at || (a.graph < b.graph ? -1 : 1));
-  for (const place of others) {
-    const why = leftFor(home?.graph ?? "");
-    await hub.useIfThere(place.graph, (memory) => memory.tombstone(place.id, why));
-  }
-}
-
-/** Under policy `manual` a move is refused that is not based on what is open: rivals live in one graph. */
-async function checkKnown(
-  hub: Hub,
-  graph: string,
-  basedOn: Upsert["basedOnVersion"],
-  open: readonly number[],
-): Promise<void> {
-  if (typeof basedOn !== "number" || open.includes(basedOn)) return;
-  if ((await hub.getGraph(graph))?.conflictPolicy !== "manual") return;
-  const expected = `one of ${open.join(", ")}`;
-  throw new CortexError(
-    "ERR_CONFLICT",
-    `basedOnVersion: expected ${expected}, the open versions in the graph that the lineage leaves; read them again`,
-    { field: "basedOnVersion", expected, got: String(basedOn) },
-  );
 }
 
 /** Writes a note as the next version of its lineage, and gives the node as it then is. */

@@ -17,7 +17,8 @@ import { CortexError, invalid, isCortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
 import type { Access } from "../scope/access.js";
 import { EDGE_WORDS, type GraphEdgeInput, linkOf } from "./edges.js";
-import { type Move, moveOf, NODE_WORDS, type NodeInput, noteOf } from "./nodes.js";
+import { leaveOne, type Move, moveOf } from "./moves.js";
+import { NODE_WORDS, type NodeInput, noteOf } from "./nodes.js";
 import { type AccessOption, admitted, CONFLICT_TEXT, memgraphText, worded } from "./policies.js";
 
 /** Most nodes of one call. */
@@ -94,7 +95,6 @@ export async function putSubgraph(
 ): Promise<SubgraphResult> {
   admitted("putSubgraph", options);
   checkOptions(options, ["atomic", "access", "nameOf"]);
-  const { nameOf = (field) => field } = options;
   const { nodes = [], edges = [] } = checkInput(subgraphSchema, subgraph);
   const isTooMuch = nodes.length > SUBGRAPH_NODES_MAX || edges.length > SUBGRAPH_EDGES_MAX;
   if (isTooMuch || nodes.length + edges.length === 0) {
@@ -102,37 +102,67 @@ export async function putSubgraph(
     const got = `${nodes.length} and ${edges.length}`;
     throw invalid("nodes, edges", `at least one of them, and at most ${most}`, got);
   }
-  const atomic = options.atomic === true;
-  return hub.use(graph, async (memory) => {
-    const place: Place = { hub, graph: memory.actor, access: options.access, moves: new Map() };
-    const notes = await Promise.all(
-      nodes.map(async (node, at): Promise<Step> => {
-        const item = await attempt(() => noteItem(place, node, at));
-        return { label: `nodes[${at}]`, item };
-      }),
-    );
-    const links = await Promise.all(
-      edges.map(async (edge, at): Promise<Step> => {
-        const item = await attempt(async () => linkItem(hub, edge, options.access));
-        return { label: `edges[${at}]`, item };
-      }),
-    );
-    const { results, seq } = await run(memory, [...notes, ...links], {
-      atomic,
-      access: options.access,
-    });
-    const called = results.map(
-      (result): BatchItemResult =>
-        result.ok ? result : { ...result, error: renamed(result.error, nameOf) },
-    );
-    const told = nodes.map((node, at) => nodeResult(node, called[at]));
-    for (const [at, move] of place.moves) if (results[at]?.ok === true) await move.leave();
-    for (const { lineageId } of told) {
-      if (lineageId !== undefined) hub.lineages.note(lineageId, memory.actor);
-    }
-    const made = edges.map((edge, at) => edgeResult(memory.actor, edge, called[nodes.length + at]));
-    return { nodes: told, edges: made, seq };
+  const named = nodes.filter(isNamed).map(({ lineageId }) => lineageId);
+  return hub.use(graph, (memory) => {
+    const isHere = named.every((lineage) => hub.lineages.wasIn(memory.actor, lineage));
+    const work = () => writeAll(hub, memory, { nodes, edges }, options);
+    return hub.lineages.writing(named, isHere ? memory.actor : undefined, work);
   });
+}
+
+/** Whether a node says its lineage; what is wrong with it otherwise, its own result tells. */
+function isNamed(node: SubgraphNode): node is SubgraphNode & { readonly lineageId: string } {
+  const { lineageId } = (node ?? {}) as Partial<SubgraphNode>;
+  return typeof lineageId === "string" && lineageId !== "";
+}
+
+/** Writes what of a subgraph can be written, in one batch. */
+async function writeAll(
+  hub: Hub,
+  memory: Cortex,
+  {
+    nodes,
+    edges,
+  }: { readonly nodes: readonly SubgraphNode[]; readonly edges: readonly SubgraphEdge[] },
+  options: SubgraphOptions,
+): Promise<SubgraphResult> {
+  const { atomic = false, nameOf = (field: string) => field } = options;
+  const place: Place = { hub, graph: memory.actor, access: options.access, moves: new Map() };
+  const notes = await Promise.all(
+    nodes.map(async (node, at): Promise<Step> => {
+      const item = await attempt(() => noteItem(place, node, at));
+      return { label: `nodes[${at}]`, item };
+    }),
+  );
+  const links = await Promise.all(
+    edges.map(async (edge, at): Promise<Step> => {
+      const item = await attempt(async () => linkItem(hub, edge, options.access));
+      return { label: `edges[${at}]`, item };
+    }),
+  );
+  const { results, seq } = await run(memory, [...notes, ...links], {
+    atomic,
+    access: options.access,
+  });
+  const called = results.map(
+    (result): BatchItemResult =>
+      result.ok ? result : { ...result, error: renamed(result.error, nameOf) },
+  );
+  const told = nodes.map((node, at) => nodeResult(node, called[at]));
+  for (const [at, node] of nodes.entries()) {
+    const result = results[at];
+    if (result?.ok !== true || !isNamed(node)) continue;
+    const move = place.moves.get(at);
+    if (move !== undefined) await move.leave();
+    else if ("version" in result && result.version === 1) {
+      await leaveOne(hub, memory.actor, node.lineageId);
+    }
+  }
+  for (const { lineageId } of told) {
+    if (lineageId !== undefined) hub.lineages.note(lineageId, memory.actor);
+  }
+  const made = edges.map((edge, at) => edgeResult(memory.actor, edge, called[nodes.length + at]));
+  return { nodes: told, edges: made, seq };
 }
 
 async function attempt<T>(work: () => Promise<T>): Promise<T | CortexError> {
@@ -154,11 +184,18 @@ async function noteItem(
   const note = noteOf(rest, access);
   const named = ref === "" ? {} : { ref };
   const { lineageId } = rest;
-  if (lineageId === undefined || hub.lineages.wasIn(graph, lineageId)) return { ...note, ...named };
+  if (lineageId === undefined) return { ...note, ...named };
+  if (await isStill(hub, graph, lineageId)) return { ...note, ...named };
   const move = await moveOf(hub, graph, note, { access });
   if (move === undefined) return { ...note, ...named };
   moves.set(at, move);
   return { ...note, ...named, upsert: { ...note.upsert, ...move.upsert } };
+}
+
+/** Whether a lineage was here when this process last heard of it, and still is: items of a batch cannot be asked twice. */
+async function isStill({ lineages }: Hub, graph: string, lineage: string): Promise<boolean> {
+  if (!lineages.wasIn(graph, lineage)) return false;
+  return lineages.only() !== undefined || (await lineages.graphOf(lineage)) === graph;
 }
 
 /** Where a subgraph goes. */
