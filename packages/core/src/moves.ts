@@ -238,7 +238,7 @@ const LOST_NAMED = 100;
 
 /**
  * Builds a damaged store of a folder again: everything derived from its journal, and what the journal lost
- * from other places, each entry held against the store's own hashes. Nobody may have the store open. The
+ * from other places, each entry compared with the store's own hashes. Nobody may have the store open. The
  * damaged folder is renamed, never removed. A repair that is killed leaves the damaged store or the new one.
  */
 export async function repair(location: string, options: RepairOptions = {}): Promise<RepairReport> {

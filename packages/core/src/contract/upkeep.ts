@@ -78,7 +78,7 @@ const scrubShape = z.object({
   ok: z.boolean(),
   /** Entries that were read and hashed. */
   entries: count,
-  /** Memories whose row was held against what it points at. */
+  /** Memories whose row was compared with what it points at. */
   memories: count,
   /** The same of links. */
   edges: count,
@@ -97,7 +97,7 @@ export interface ScrubReport extends ShapeOf<typeof scrubShape> {}
 
 /** Reads everything that is stored. */
 export const scrub = verb("scrub", {
-  summary: "Read everything stored and hold it against its hashes, at a given rate",
+  summary: "Read everything stored and compare it with its hashes, at a given rate",
   kind: "read",
   policy: "owner",
   args: {},

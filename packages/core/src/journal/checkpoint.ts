@@ -190,7 +190,7 @@ export interface Anchor {
   readonly anchoredBy?: "checkpoint" | "consistency";
 }
 
-/** What a checkpoint is held against. */
+/** What a checkpoint is compared with. */
 interface Backing {
   /** The text of the checkpoint that the reader trusts, if there is one. */
   readonly trusted: string | undefined;

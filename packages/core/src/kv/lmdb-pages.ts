@@ -119,7 +119,7 @@ export async function walkPages(path: string, isHeld = false): Promise<PageRepor
 
 /**
  * The rows that can still be read from a file, by plain reads: of pages that make no sense, none. For a
- * repair, which holds every row against its hash; nobody may write the file meanwhile.
+ * repair, which compares every row with its hash; nobody may write the file meanwhile.
  */
 export async function salvageRows(path: string, wants: (key: Bytes) => boolean): Promise<Salvaged> {
   const file = openFile(path);

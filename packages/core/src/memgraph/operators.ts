@@ -242,7 +242,7 @@ interface Term extends Spoken {
   readonly isPrefix: boolean;
 }
 
-/** An expression that texts can be held against. */
+/** An expression that texts can be matched with. */
 export interface Matcher {
   /** Words of which a text that matches holds one at the least; beginnings are not among them. */
   readonly words: readonly string[];

@@ -43,7 +43,7 @@ const UNREADABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "ERR_CORRUPT",
 ]);
 
-/** Finds what was left of an import of this very file, holds it against the file, and says where to go on. */
+/** Finds what was left of an import of this very file, compares it with the file, and says where to go on. */
 export async function goOn(parts: ImportParts, file: ImportedFile): Promise<Beginning> {
   const { kv, sha256 } = parts;
   const left = await kv.leftGeneration?.();

@@ -8,7 +8,7 @@
 
 /** How soon repeating a word stops helping. */
 export const K1 = 1.2;
-/** How far a long document is held against it. */
+/** How much a document loses by its length. */
 export const B = 0.75;
 
 /** The most one word of weight 1 can add. */

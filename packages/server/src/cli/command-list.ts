@@ -73,9 +73,9 @@ Store:
   maintain: Do what keeps the store quick, small and in order
   embed: Give every memory the vector of its current text
   vacuum: Write the store anew, so that its file keeps no byte of what was forgotten
-  scrub: Read everything stored and hold it against its hashes, at a given rate
+  scrub: Read everything stored and compare it with its hashes, at a given rate
   export FILE|-: Write the whole journal to a portable file
-  import [FILE|-]: Build a new store from an export
+  import [FILE|-]: Build a new store from an export; given --from, read a file of another program
   backup FILE|-: Make a consistent copy while others write
   erasures FILE|-: Write the list of what was forgotten, for restores
   erase-again FILE: Erase again what a list names, in a store that was set back

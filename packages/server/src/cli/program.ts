@@ -191,9 +191,11 @@ function operationCommand(
   });
 }
 
-/** One line for a command; backup files mean something else, so both are said. */
+/** One line for a command; backup files and files of other programs mean something else, so both are said. */
 function summaryOf(shared: readonly Operation[]): string {
-  const said = shared.filter(({ cli }, at) => at === 0 || cli.whenBackups === true);
+  const said = shared.filter(
+    ({ cli }, at) => at === 0 || cli.whenBackups === true || cli.whenTranscript === true,
+  );
   return said
     .map(({ summary }, at) => (at === 0 ? summary : summary[0]?.toLowerCase() + summary.slice(1)))
     .join("; ");

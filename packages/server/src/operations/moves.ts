@@ -270,7 +270,7 @@ const repairOperation = defineOperation({
   summary: "Build a damaged store again, with what it lost from a backup or another copy",
   help: `Stop whatever has the store open first. Everything derived is built from the journal; entries that the
 journal lost are taken from --from (a backup and its increments, an export, or the folder of a copy or replica), each
-held against the hashes of the store itself. The damaged folder is kept under another name. Where an entry cannot be
+compared with the hashes of the store itself. The damaged folder is kept under another name. Where an entry cannot be
 had, nothing is changed, and the command names it and exits with 1. --dry-run says what would be done. Where it cannot
 be read any more whether the store followed another, say so with --was.`,
   example: "cortex repair --dry-run",

@@ -60,7 +60,7 @@ and write meanwhile, and the disk needs room for a second copy.`,
   }),
   verbRow("scrub", {
     help: `Every page, every entry, every memory and link, while others read and write. Changes nothing. Exits with 1
-when something does not agree: the first hundred are named, the rest is counted. --entries-per-second keeps it gentle.`,
+when something does not agree: the first hundred are named, the rest is counted. --entries-per-second limits its pace.`,
     example: "cortex scrub --entries-per-second 1000",
     cli: { command: "scrub", group: "store", human: showScrubbed },
   }),
