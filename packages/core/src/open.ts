@@ -262,9 +262,9 @@ export function vectorsOf(kv: Kv, embedder?: CheckedEmbedder): VectorIndex {
   });
 }
 
-/** Whether a location is a database on a Postgres server. */
+/** Whether a location is a database on a Postgres server, also where its address lacks something. */
 export function isPostgresLocation(location: string): boolean {
-  return /^postgres(ql)?:\/\//.test(location);
+  return /^postgres(ql)?:/i.test(location);
 }
 
 /** How the storage of a location is opened. */

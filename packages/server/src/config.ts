@@ -350,21 +350,24 @@ function absolute(location: string, around: Surroundings): string {
   return pathsOf(around).resolve(around.cwd, location);
 }
 
-/** Whether a location is an address such as `postgres://…` and not a folder. */
+/**
+ * Whether a location is an address such as `postgres://…` and not a folder. One that begins as a database's does is meant
+ * as one, and is refused where it lacks its slashes: nobody wants a folder of that name.
+ */
 export function isAddress(location: string): boolean {
-  return /^[a-z][a-z0-9+.-]+:\/\//i.test(location);
+  return /^[a-z][a-z0-9+.-]+:\/\//i.test(location) || isDatabaseAddress(location);
 }
 
 /** Whether a location is a database, which this machine opens itself. */
 export function isDatabaseAddress(location: string): boolean {
-  return /^postgres(ql)?:\/\//i.test(location);
+  return /^postgres(ql)?:/i.test(location);
 }
 
 /** A location as it may be shown: an address without its password, wherever that stands in it. */
 export function shownLocation(location: string): string {
   if (!isAddress(location)) return location;
   // Of one that cannot be read nobody can say where it ends.
-  if (!URL.canParse(location)) return location.replace(/:\/\/.*/s, "://…");
+  if (!URL.canParse(location) || !location.includes("://")) return location.replace(/:.*/s, "://…");
   return location
     .replace(/^([^/]+\/\/[^/:@]*):[^/]*@/, "$1@")
     .replace(/([?&]password=)[^&#]*/gi, "$1…");

@@ -44,16 +44,15 @@ const TLS_MODES = [
 
 /** Reads an address; wrong parameters are `ERR_INVALID`. */
 export function readAddress(location: string): PostgresAddress {
-  let url: URL;
-  try {
-    url = new URL(location);
-  } catch {
+  // Without the slashes `pg` would take it for a database on this machine.
+  if (!URL.canParse(location) || !/^[^:]+:\/\//.test(location)) {
     throw new CortexError(
       "ERR_INVALID",
       "location: expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, got an address that cannot be read",
       { field: "location" },
     );
   }
+  const url = new URL(location);
   const hub = take(url, "hub") ?? "main";
   if (!/^[a-z0-9][a-z0-9._-]{0,62}$/.test(hub)) {
     throw new CortexError(
