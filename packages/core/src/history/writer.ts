@@ -13,7 +13,7 @@
 import type { Sha256 } from "../codec/hash.js";
 import { equalBytes } from "../codec/keys.js";
 import { cutBytes } from "../codec/slab.js";
-import { CortexError, isCortexError } from "../errors.js";
+import { CortexError } from "../errors.js";
 import {
   type BatchSpan,
   type DraftPart,
@@ -30,6 +30,7 @@ import { CONFIG_KEY, journalKey, REPLICA_KEY } from "../kv/keyspace.js";
 import {
   type Bytes,
   HEAD_KEY,
+  isStateGone,
   type Kv,
   type KvBegun,
   type KvCommit,
@@ -168,7 +169,7 @@ interface Sealing {
 const BEGUN_ROWS = 256;
 const BEGUN_ENTRIES = 128;
 
-/** How often a write starts over because the way to the store broke while it read. */
+/** How often a write starts over because the state that it read from was gone with a connection. */
 const LOST_READS = 3;
 
 /** The write queue of an open store. */
@@ -252,8 +253,8 @@ export class Writer {
     if (await this.#presume(group)) return;
     for (let attempt = 1; attempt <= LIMITS.commitAttempts; attempt += 1) {
       const prepared = await this.#prepare(group).catch((error: unknown) => {
-        // Nothing was written: a connection that broke while rows were read is no reason to give up.
-        if (!isCortexError(error, "ERR_UNREACHABLE") || attempt > LOST_READS) throw error;
+        // Nothing was written: a state that was gone while rows were read is no reason to give up.
+        if (!isStateGone(error) || attempt > LOST_READS) throw error;
         return undefined;
       });
       if (prepared === undefined) {
