@@ -4,7 +4,9 @@
  * server is there again. And what it says to whoever gave a wrong address.
  */
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -160,6 +162,77 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
       proxy.stop();
     },
   );
+
+  test.each([
+    ["vacuum", "dropped"],
+    ["rebuild", "unanswered"],
+  ] as const)(
+    "a connection that breaks at a message of %s, %s: the store moves all the same",
+    async (verb, fault) => {
+      const proxy = await startProxy(server.port);
+      const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`);
+      const location = `${hubIn(url)}&retry=60&partitions=2`;
+      await furnish(location);
+      const memory = await open(location, { actor: "ada" });
+      const { root } = await memory.root();
+      let broken = 0;
+      for (let isSpent = true, after = 0; isSpent; after = later(later(after))) {
+        proxy.arm(fault, after);
+        expect(await memory[verb](), `at ${after}`).toMatchObject({ root });
+        isSpent = proxy.isSpent();
+        broken += 1;
+      }
+      expect(broken).toBeGreaterThanOrEqual(5);
+      expect(await memory.check()).toMatchObject({ ok: true });
+      await memory.close();
+      proxy.stop();
+    },
+  );
+
+  test("a connection that breaks at any message while graphs are listed: they are listed all the same", async () => {
+    const proxy = await startProxy(server.port);
+    const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`);
+    const hub = await openHub(`${hubIn(url)}&retry=60&partitions=2`);
+    let made = 0;
+    for (const fault of ["dropped", "halved", "unanswered"] as const) {
+      for (let after = 0; ; after += 1) {
+        // A new one, so that the catalogue has something to catch up with.
+        await hub.createGraph({ name: `Graph ${made}`, id: `graph-${made}` });
+        made += 1;
+        proxy.arm(fault, after);
+        const { graphs } = await hub.listGraphs();
+        expect(graphs, `${fault} at ${after}`).toHaveLength(made);
+        if (!proxy.isSpent()) break;
+      }
+    }
+    expect(made).toBeGreaterThanOrEqual(6);
+    await hub.close();
+    proxy.stop();
+  });
+
+  test("a server that stays away: a write goes on trying no longer than the address says", async () => {
+    const proxy = await startProxy(server.port);
+    const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`);
+    const memory = await open(`${hubIn(url)}&retry=0&partitions=2`, { actor: "ada" });
+    await memory.write({ type: "note", text: "before" });
+    proxy.stop();
+    let knocks = 0;
+    const closed = createServer((socket) => {
+      knocks += 1;
+      socket.destroy();
+    });
+    await once(closed.listen(proxy.port, "127.0.0.1"), "listening");
+    const text = "while it is away";
+    // The first presumes that nothing has changed; the next ones read first.
+    for (let at = 0; at < 3; at += 1) {
+      const told = { code: "ERR_UNREACHABLE" };
+      await expect(memory.write({ type: "note", text })).rejects.toMatchObject(told);
+    }
+    // The first may have found its connection broken, and is not to try another one.
+    expect(knocks).toBeLessThanOrEqual(3);
+    closed.close();
+    await memory.close();
+  });
 
   /** The next message to do something to: one after the other, and of a long call not every late one. */
   function later(after: number): number {
@@ -416,7 +489,18 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
     expect(await told(at("postgres").replace("a%20password", "another"))).toMatch(
       /^ERR_UNREACHABLE: .*password/,
     );
+    expect(await told(at("postgres").replace(":a%20password", ""))).toMatch(
+      /^ERR_UNREACHABLE: .*asks for a password .*PGPASSWORD/,
+    );
+    // Who was not let in for want of one has left no connection behind.
+    const waiting = "SELECT count(*) FROM pg_stat_activity WHERE state IS NULL AND usename IS NULL";
+    expect(server.psql(`${waiting} AND backend_type = 'client backend'`)).toBe("0");
+    for (const wrong of ["postgres:cortex", "postgres:/cortex@host/cortex", "postgresql:"]) {
+      expect(await told(wrong)).toMatch(/^ERR_INVALID: location: expected postgres:\/\/USER/);
+      await expect(openHub(wrong)).rejects.toMatchObject({ code: "ERR_INVALID" });
+    }
     expect(await told(at("nowhere"))).toMatch(/^ERR_UNREACHABLE: .*createdb/);
+    expect(await told(at("postgres").replace("postgres:", "POSTGRES:"))).toBe("opened");
     expect(await told("postgres://cortex@127.0.0.1:1/postgres?retry=0")).toMatch(
       /^ERR_UNREACHABLE: .*is the server running/,
     );
@@ -453,6 +537,9 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
     const lent = (more: string): string =>
       at("lent", more).replace(/cortex:a%20password/, "cortex_app:app");
     expect(await told(lent(""))).toMatch(/^ERR_STORAGE: .*grant/);
+    // Nor is who only reads told that nothing is there.
+    const onlyReading = openPostgresKv(lent(""), "eve", { create: false });
+    await expect(onlyReading).rejects.toThrow(/cortex_schema; grant/);
     server.psql("GRANT SELECT ON cortex_schema TO cortex_app", "lent");
     expect(await told(lent(""))).toMatch(/^ERR_STORAGE: .*cortex_heads; grant/);
     for (const grant of grants) server.psql(grant, "lent");

@@ -38,10 +38,11 @@ import {
 } from "./kv.js";
 import { readAddress } from "./postgres-address.js";
 import { BegunCommit } from "./postgres-begun.js";
-import { copyLeft, findLeft } from "./postgres-left.js";
+import { commitRows, rowChanges } from "./postgres-commits.js";
+import { copyLeft, findLeft, removeRetired } from "./postgres-left.js";
 import { Patience } from "./postgres-patience.js";
 import { joinPool, type PostgresPool } from "./postgres-session.js";
-import { nameOf, PostgresSnapshot } from "./postgres-snapshot.js";
+import { PostgresSnapshot } from "./postgres-snapshot.js";
 import * as sql from "./postgres-tables.js";
 import {
   type Answer,
@@ -63,10 +64,6 @@ export interface PostgresKvOptions {
 /** How long writers wait for a construction that was heard of last this long ago. */
 const HOLD_MS = 5000;
 const HELD_PAUSE_MS = 10;
-/** A construction that nobody touched for so long is nobody's. */
-const CONSTRUCTION_IDLE_MS = 6 * 3_600_000;
-/** Rows of a retired generation deleted at a time. */
-const RETIRED_ROWS = 5000;
 const EMPTY = new Uint8Array(0);
 const GENERATIONS = 0x7fff_ffff;
 /** The prefix of journal rows: they tell whether a commit was made. */
@@ -106,6 +103,7 @@ interface Told {
   readonly head: Bytes | undefined;
   readonly isDone: boolean;
   readonly isHeld: boolean;
+  readonly stamp: Bytes | undefined;
 }
 
 class PostgresKv implements Kv {
@@ -121,6 +119,10 @@ class PostgresKv implements Kv {
   #open = true;
   /** What was left of a construction that was broken off, if it was found. */
   #left: number | undefined;
+  /** Of a construction: the stamp of its last change, without which there is none on top of it. */
+  #after: Bytes | undefined;
+  /** Of a construction: its last change, behind which the next one goes. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(pool: PostgresPool, place: sql.Place, options: PostgresKvOptions) {
     this.#pool = pool;
@@ -181,7 +183,7 @@ class PostgresKv implements Kv {
     const begun = change.begun instanceof BegunCommit ? change.begun : undefined;
     const rest = begun?.restOf(change);
     if (rest === undefined) await begun?.end();
-    const told = await this.#try((claim) => [sql.commitRows(claim, rowChanges(change))], {
+    const told = await this.#try((claim) => [commitRows(claim, rowChanges(change))], {
       isWhole: true,
       expectHead: change.expectHead,
       isPresumed: change.absent !== undefined,
@@ -242,10 +244,9 @@ class PostgresKv implements Kv {
     const { actor } = this.#place;
     await removeRetired(this.#pool, actor);
     const number = newGeneration();
-    await this.#pool.transact([sql.startConstruction(actor, number)]);
+    await this.#pool.insist([sql.startConstruction(actor, number)]);
     this.#pool.join();
-    // Nobody waits for the disk before the promotion, which puts everything there.
-    const kv = new PostgresKv(this.#pool, { actor, slot: number }, { relaxed: true });
+    const kv = new PostgresKv(this.#pool, { actor, slot: number }, {});
     const construction = { kv, number, holder: undefined };
     this.#constructions.add(construction);
     return construction;
@@ -262,7 +263,7 @@ class PostgresKv implements Kv {
 
   async sizeBytes(): Promise<number> {
     this.#assertOpen();
-    const [answer] = await this.#pool.transact([sql.readSize(this.#place.actor)]);
+    const [answer] = await this.#pool.insist([sql.readSize(this.#place.actor)]);
     return Number(answer?.[0]?.[0] ?? 0);
   }
 
@@ -323,12 +324,43 @@ class PostgresKv implements Kv {
   }
 
   /**
-   * Makes a change: takes the head row, does what follows, learns how it ended. Starts over where the
-   * store has moved or is held. `undefined` where there is no store.
+   * Makes a change. Nobody else changes a construction: each change names the one before it, so that none is made where
+   * the database has lost that, as a standby may that was behind.
    */
-  async #try(
+  #try(
     statements: (claim: sql.Claim) => readonly sql.Statement[],
     options: TryOptions = {},
+  ): Promise<Told | undefined> {
+    if (this.#place.slot === 0) return this.#change(statements, options);
+    const made = this.#turn.then(() => this.#change(statements, options));
+    this.#turn = made.catch(() => {});
+    return made;
+  }
+
+  /** Takes what a construction was told; throws where it is not the one that was left. */
+  #keepAfter(claim: sql.Claim, told: Told): void {
+    if (this.#place.slot === 0) return;
+    // A claim that was given up leaves its stamp with a byte behind it.
+    const isOurs = sameBytes(told.stamp?.subarray(0, claim.stamp.length), claim.stamp);
+    if (!isOurs && this.#after !== undefined && !sameBytes(told.stamp, this.#after)) {
+      throw lostConstruction();
+    }
+    if (isOurs) this.#after = told.stamp;
+  }
+
+  /** Whether a construction is in the database as it was left. */
+  async #isWhole(): Promise<boolean> {
+    const [found] = await this.#pool.insist([sql.readClaim(this.#place, EMPTY)]);
+    return sameBytes(toldBy(found)?.stamp, this.#after);
+  }
+
+  /**
+   * Takes the head row, does what follows, learns how it ended. Starts over where the
+   * store has moved or is held. `undefined` where there is no store.
+   */
+  async #change(
+    statements: (claim: sql.Claim) => readonly sql.Statement[],
+    options: TryOptions,
   ): Promise<Told | undefined> {
     const { isWhole = false, isPresumed = false } = options;
     const patience = new Patience(this.#pool.address.retryMs);
@@ -337,7 +369,8 @@ class PostgresKv implements Kv {
     let { begun } = options;
     for (;;) {
       const seen = this.#seen ?? { generation: newGeneration(), fence: 0 };
-      const claim = begun?.claim ?? { ...this.#place, ...seen, stamp: newStamp() };
+      const after = this.#after === undefined ? {} : { after: this.#after };
+      const claim = begun?.claim ?? { ...this.#place, ...seen, stamp: newStamp(), ...after };
       let told: Told | undefined;
       try {
         const asks = isWhole ? [] : [sql.readClaim(this.#place, claim.stamp)];
@@ -361,7 +394,10 @@ class PostgresKv implements Kv {
         told = await this.#lookAfter(claim, options, patience);
         if (told?.isDone === false) continue;
       }
-      if (told !== undefined) this.#seen = { generation: told.generation, fence: told.fence };
+      if (told !== undefined) {
+        this.#seen = { generation: told.generation, fence: told.fence };
+        this.#keepAfter(claim, told);
+      }
       if (told?.isDone === true) {
         this.#pool.tellCommit(performance.now() - startedMs);
         return told;
@@ -386,7 +422,7 @@ class PostgresKv implements Kv {
   async #toldFirst(claim: sql.Claim, answer: Answer | undefined): Promise<Told | undefined> {
     const { generation, fence, stamp } = claim;
     if (answer?.length === 1) {
-      return { generation, fence, head: undefined, isDone: true, isHeld: false };
+      return { generation, fence, head: undefined, isDone: true, isHeld: false, stamp };
     }
     const [found] = await this.#pool.transact([sql.readClaim(this.#place, stamp)]);
     return toldBy(found);
@@ -434,7 +470,7 @@ class PostgresKv implements Kv {
     const { number, holder } = construction;
     const told = await this.#try(
       (claim) => [
-        sql.promoteHead(claim, number, expectHead, holder),
+        sql.promoteHead(claim, number, expectHead, { holder, built: construction.kv.#after }),
         ...sql.retireOld(claim, number),
       ],
       {
@@ -444,6 +480,7 @@ class PostgresKv implements Kv {
     );
     if (told?.isDone !== true) {
       construction.holder = undefined;
+      if (!(await construction.kv.#isWhole())) throw lostConstruction();
       return { ok: false, head: told?.head };
     }
     this.#constructions.delete(construction);
@@ -465,7 +502,7 @@ class PostgresKv implements Kv {
   async #hold(construction: Construction): Promise<void> {
     const holder = construction.holder ?? newStamp();
     for (;;) {
-      const answers = await this.#pool.transact([
+      const answers = await this.#pool.insist([
         sql.holdHead(this.#place, holder, HOLD_MS),
         sql.readHold(this.#place, holder),
       ]);
@@ -532,58 +569,28 @@ function newStamp(): Bytes {
 const stampsOf = randomBytes(8);
 let stamps = 0;
 
+/** The failure of building where a part of what was built is there no more. */
+function lostConstruction(): CortexError {
+  return new CortexError(
+    "ERR_UNREACHABLE",
+    "the database was set back while a store was being built in it, and a part of that is lost; nothing else was changed: run it again",
+  );
+}
+
 function newGeneration(): number {
   return randomInt(1, GENERATIONS);
-}
-
-/** Below so many rows that are likely new, sorting them out is not worth a statement. */
-const MANY_NEW = 64;
-
-/** New rows apart from others: adding a row is half the work of replacing one that may be there. */
-function rowChanges(change: KvCommit): sql.RowChanges {
-  const { expectHead, head, deletes, puts, isNew, absent = [] } = change;
-  if (isNew === undefined || puts.length < MANY_NEW) {
-    return { expectHead, head, absent, deletes, fresh: [], rest: puts };
-  }
-  const fresh: KvRow[] = [];
-  const rest: KvRow[] = [];
-  for (const row of puts) (isNew(row.key) ? fresh : rest).push(row);
-  return { expectHead, head, absent: notAmong(fresh, absent), deletes, fresh, rest };
-}
-
-/** Keys that no row of a list has. A row that is added and is there fails the commit by itself: nobody need look first. */
-function notAmong(rows: readonly KvRow[], keys: readonly Bytes[]): readonly Bytes[] {
-  if (keys.length === 0) return keys;
-  const names = new Set(rows.map(({ key }) => nameOf(key)));
-  return keys.filter((key) => !names.has(nameOf(key)));
 }
 
 function toldBy(answer: Answer | undefined): Told | undefined {
   const [row] = answer ?? [];
   if (row === undefined) return undefined;
-  const [generation, fence, head, isDone, isHeld] = row;
+  const [generation, fence, head, isDone, isHeld, stamp] = row;
   return {
     generation: Number(generation),
     fence: Number(fence),
     head: head as Bytes | undefined,
     isDone: isDone === true,
     isHeld: isHeld === true,
+    stamp: stamp as Bytes | undefined,
   };
-}
-
-/** Deletes what promotions and dead constructions left, a piece at a time. */
-async function removeRetired(pool: PostgresPool, actor: string): Promise<void> {
-  const [found = []] = await pool.transact([sql.findRetired(actor, CONSTRUCTION_IDLE_MS)]);
-  for (const [slot] of found) {
-    const generation = Number(slot);
-    let from: Bytes | undefined = EMPTY;
-    while (from !== undefined) {
-      const read = sql.findPage(actor, generation, from, RETIRED_ROWS);
-      const [page] = await pool.transact([read]);
-      const to = page?.[0]?.[0] as Bytes | undefined;
-      await pool.transact([sql.deletePage(actor, generation, from, to)]);
-      from = to;
-    }
-    await pool.transact([sql.forgetGeneration(actor, generation)]);
-  }
 }

@@ -5,7 +5,7 @@
  * reading; failures say what the server says and never the address, which may hold a password.
  */
 import { CortexError } from "../errors.js";
-import { loadPg } from "./postgres-session.js";
+import { loadPg } from "./postgres-driver.js";
 
 /** One value of a row, in the types that are asked for. */
 type Value = string | number | Uint8Array | null;

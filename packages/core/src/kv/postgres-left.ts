@@ -1,6 +1,6 @@
 /**
  * What a construction that was broken off has left in the database: its process was killed, say. It is copied on the
- * server into a construction of one's own, piece by piece.
+ * server into a construction of one's own, piece by piece; and what nobody wants any more is deleted so.
  *
  * Promises: the copy is the construction as it stood after one of its commits. Whoever began it and lives on all the same
  * is not disturbed: where it has changed meanwhile, nothing is taken over. The rows that it left go when the copy has become the
@@ -9,6 +9,10 @@
 import type { PostgresPool } from "./postgres-session.js";
 import * as sql from "./postgres-tables.js";
 
+/** A construction that nobody touched for so long is nobody's. */
+const CONSTRUCTION_IDLE_MS = 6 * 3_600_000;
+/** Rows of a retired generation deleted at a time. */
+const RETIRED_ROWS = 5000;
 /** Rows copied at a time: a fraction of a second each. */
 const COPIED_ROWS = 10_000;
 
@@ -20,7 +24,7 @@ interface Left {
 
 /** The construction of an actor that was touched last; `undefined` where none has anything. */
 export async function findLeft(pool: PostgresPool, actor: string): Promise<Left | undefined> {
-  const [found] = await pool.transact([sql.findLeft(actor)]);
+  const [found] = await pool.insist([sql.findLeft(actor)]);
   const [generation, head] = found?.[0] ?? [];
   return typeof generation === "number" && head instanceof Uint8Array
     ? { generation, head }
@@ -37,7 +41,7 @@ export async function copyLeft(
   let from: Uint8Array | undefined = new Uint8Array(0);
   while (from !== undefined) {
     const read = sql.findPage(actor, left.generation, from, COPIED_ROWS);
-    const [page] = await pool.transact([read]);
+    const [page] = await pool.insist([read]);
     const last = page?.[0]?.[0];
     const to: Uint8Array | undefined = last instanceof Uint8Array ? last : undefined;
     await pool.transact([sql.copyPage(actor, [left.generation, next], from, to)]);
@@ -45,4 +49,21 @@ export async function copyLeft(
   }
   const [taken] = await pool.transact([sql.takeLeft(actor, [left.generation, next], left.head)]);
   return taken?.length === 1;
+}
+
+/** Deletes what promotions and dead constructions left, a piece at a time. */
+export async function removeRetired(pool: PostgresPool, actor: string): Promise<void> {
+  const [found = []] = await pool.insist([sql.findRetired(actor, CONSTRUCTION_IDLE_MS)]);
+  for (const [slot] of found) {
+    const generation = Number(slot);
+    let from: Uint8Array | undefined = new Uint8Array(0);
+    while (from !== undefined) {
+      const read = sql.findPage(actor, generation, from, RETIRED_ROWS);
+      const [page] = await pool.insist([read]);
+      const to = page?.[0]?.[0] as Uint8Array | undefined;
+      await pool.insist([sql.deletePage(actor, generation, from, to)]);
+      from = to;
+    }
+    await pool.insist([sql.forgetGeneration(actor, generation)]);
+  }
 }

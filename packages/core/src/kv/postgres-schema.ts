@@ -42,9 +42,12 @@ export const LOCK_VERSION: Statement = {
   columns: ["int"],
 };
 
-/** Whether the table of versions is there; asked without naming it, which would be an error. */
+/**
+ * Whether the table of versions is there; asked without naming it, which would be an error. The standard's view of tables
+ * shows none to a role that has no rights to them, who would be told that there is nothing.
+ */
 export const HAS_VERSION: Statement = {
-  text: "SELECT count(*) FROM information_schema.tables WHERE table_name = 'cortex_schema' AND table_schema = ANY (current_schemas(false))",
+  text: "SELECT count(*) FROM pg_catalog.pg_tables WHERE tablename = 'cortex_schema' AND schemaname = ANY (current_schemas(false))",
   columns: ["int"],
 };
 

@@ -12,9 +12,10 @@
  * The package `pg` is loaded when the first store is opened, never before.
  */
 import type { Pool, PoolClient, PoolConfig } from "pg";
-import { CortexError } from "../errors.js";
 import { checkCertificates, type PostgresAddress } from "./postgres-address.js";
+import { loadPg } from "./postgres-driver.js";
 import { NumberTable } from "./postgres-numbers.js";
+import { Patience } from "./postgres-patience.js";
 import { Seats } from "./postgres-seats.js";
 import {
   BACKEND,
@@ -27,8 +28,8 @@ import {
 import { prepareTables, requireUsable } from "./postgres-versions.js";
 import {
   type Answer,
-  codeOf,
   isLostName,
+  isPassing,
   isUnsupportedSetting,
   Message,
   postgresError,
@@ -184,9 +185,10 @@ export class PostgresPool {
   }
 
   static async start(address: PostgresAddress, forget: () => void): Promise<PostgresPool> {
-    const { Pool } = await loadPg();
+    const { Client, Pool } = await loadPg();
     checkCertificates(address);
     const usual: PoolConfig = {
+      Client,
       connectionString: address.url,
       max: address.connections,
       connectionTimeoutMillis: TIMEOUTS.connect,
@@ -378,6 +380,20 @@ export class PostgresPool {
     }
   }
 
+  /** The same for statements that may be made twice: where the server went away, for as long as the address says. */
+  async insist(statements: readonly Statement[]): Promise<Answer[]> {
+    const patience = new Patience(this.address.retryMs);
+    for (;;) {
+      try {
+        return await this.transact(statements);
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        this.tally.retries += 1;
+        await patience.pause(error);
+      }
+    }
+  }
+
   /** Sees to it that the tables are there, once. */
   prepare(create: boolean): Promise<void> {
     this.#prepared ??= this.#prepare(create).catch((error) => {
@@ -396,24 +412,6 @@ export class PostgresPool {
     } finally {
       session.release();
     }
-  }
-}
-
-/** The driver, which is loaded by those alone who have a database. */
-export async function loadPg(): Promise<Pick<typeof import("pg"), "Client" | "Pool">> {
-  try {
-    const loaded = await import("pg");
-    return loaded.default;
-  } catch (error) {
-    const isMissing = codeOf(error) === "ERR_MODULE_NOT_FOUND";
-    throw new CortexError(
-      isMissing ? "ERR_UNSUPPORTED" : "ERR_STORAGE",
-      isMissing
-        ? "a postgres:// address needs the package pg, which is not installed: npm install pg"
-        : "the package pg could not be loaded",
-      { field: "location" },
-      error,
-    );
   }
 }
 

@@ -37,7 +37,7 @@ export async function lookAtPostgres(location: string, create: boolean): Promise
     const named = names === undefined || names.length > NAMED_MAX ? undefined : names;
     const actors = named?.map((name) => `${prefix}${name}`);
     if (actors?.length === 0) return new Map();
-    const [rows = []] = await pool.transact([readHeads(prefix, end, actors)]);
+    const [rows = []] = await pool.insist([readHeads(prefix, end, actors)]);
     const found = rows.map(([actor, generation, head]): readonly [string, string] => [
       String(actor).slice(prefix.length),
       hash(

@@ -2,8 +2,8 @@
  * Every statement of the Postgres backend about the tables that `postgres-schema.ts` makes.
  *
  * Promises: plain SQL of PostgreSQL's dialect, without extensions, advisory locks, functions or
- * triggers of our own, so that engines that speak the protocol can run it; nothing outside these two files
- * knows a table's name. Every statement names its actor, so that an engine which spreads actors over
+ * triggers of our own, so that engines that speak the protocol can run it; nothing but these two files and
+ * `postgres-commits.ts`, which has the statement of a commit, knows a table's name. Every statement names its actor, so that an engine which spreads actors over
  * machines sends it to one of them.
  *
  * One table holds the rows of all actors, keyed by actor, generation and key. One head row per actor
@@ -69,8 +69,10 @@ export interface Place {
   readonly slot: number;
 }
 
-const HERE = "actor = $1::text AND slot = $2::int";
-const NOT_HELD = "(held_until IS NULL OR held_until < statement_timestamp())";
+/** The head row that is meant, by the first two values. */
+export const HERE = "actor = $1::text AND slot = $2::int";
+/** That nobody makes writers wait. */
+export const NOT_HELD = "(held_until IS NULL OR held_until < statement_timestamp())";
 
 /** A subquery with an offset is never turned into a join, whatever the statistics say. */
 const VALUES_OF_KEYS = `FROM unnest($3::bytea[]) WITH ORDINALITY AS k(key, at)
@@ -147,134 +149,21 @@ export interface Claim extends Place {
   readonly generation: number;
   readonly fence: number;
   readonly stamp: Uint8Array;
-}
-
-const HAD = "EXISTS (SELECT 1 FROM claimed)";
-
-/** What a commit changes: the head, rows that must not be there, rows that go, that are new, and that may be either. */
-export interface RowChanges {
-  readonly expectHead: Uint8Array | undefined;
-  readonly head: Uint8Array;
-  readonly absent: readonly Uint8Array[];
-  readonly deletes: readonly Uint8Array[];
-  readonly fresh: PutRows;
-  readonly rest: PutRows;
-}
-
-/**
- * A whole commit: takes the head row if it is still the one expected and no row of `absent` is there, writes the
- * next and changes rows; gives a row where it was had. All of it sees one state. That is enough: whoever changes
- * one of those rows moves the head as well, so a state in which the head is the expected one has them all.
- */
-export function commitRows(claim: Claim, changes: RowChanges): Statement {
-  const { expectHead, head, absent, deletes, fresh, rest } = changes;
-  const { actor, slot, generation, fence, stamp } = claim;
-  const shape = {
-    isBirth: expectHead === undefined,
-    hasAbsent: expectHead !== undefined && absent.length > 0,
-    hasDeletes: deletes.length > 0,
-    hasFresh: fresh.length > 0,
-    hasRest: rest.length > 0,
-  };
-  const values: SqlValue[] = [actor, slot, generation, fence, stamp, head];
-  if (expectHead !== undefined) values.push(expectHead);
-  if (shape.hasAbsent) values.push(absent);
-  if (shape.hasDeletes) values.push(deletes);
-  if (shape.hasFresh) values.push(fresh.map(rowKey), fresh.map(rowValue));
-  if (shape.hasRest) values.push(rest.map(rowKey), rest.map(rowValue));
-  return { text: COMMITS[placeOf(shape)] ?? "", values, columns: ["int"] };
-}
-
-const rowKey = ({ key }: PutRows[number]): Uint8Array => key;
-const rowValue = ({ value }: PutRows[number]): Uint8Array => value;
-
-/** What a commit has to do: the text of its statement follows from that. */
-interface CommitShape {
-  readonly isBirth: boolean;
-  readonly hasAbsent: boolean;
-  readonly hasDeletes: boolean;
-  readonly hasFresh: boolean;
-  readonly hasRest: boolean;
-}
-
-function placeOf({ isBirth, hasAbsent, hasDeletes, hasFresh, hasRest }: CommitShape): number {
-  return (
-    (isBirth ? 1 : 0) |
-    (hasAbsent ? 2 : 0) |
-    (hasDeletes ? 4 : 0) |
-    (hasFresh ? 8 : 0) |
-    (hasRest ? 16 : 0)
-  );
-}
-
-/** Takes the head row of a store not yet born, which has no rows. */
-const BEGIN_HEAD = `INSERT INTO cortex_heads AS h (actor, slot, generation, fence, stamp, head)
-  VALUES ($1::text, $2::int, $3::int, $4::bigint, $5::bytea, $6::bytea)
-  ON CONFLICT (actor, slot) DO UPDATE
-  SET generation = excluded.generation, stamp = excluded.stamp, head = excluded.head, touched_at = now()
-  WHERE h.head IS NULL AND h.fence = excluded.fence
-    AND (h.held_until IS NULL OR h.held_until < statement_timestamp())
-  RETURNING generation`;
-
-/** Every text that a commit may have, by its place: made once, because the name of a statement is found by its text. */
-const COMMITS: readonly string[] = Array.from({ length: 32 }, (_, place) =>
-  commitText({
-    isBirth: (place & 1) > 0,
-    hasAbsent: (place & 2) > 0,
-    hasDeletes: (place & 4) > 0,
-    hasFresh: (place & 8) > 0,
-    hasRest: (place & 16) > 0,
-  }),
-);
-
-function commitText(shape: CommitShape): string {
-  let last = 6;
-  const next = (): string => {
-    last += 1;
-    return `$${last}`;
-  };
-  const steps = [`claimed AS (${shape.isBirth ? BEGIN_HEAD : takeHead(shape, next)})`];
-  if (shape.hasDeletes) {
-    steps.push(`gone AS (DELETE FROM cortex_rows WHERE actor = $1::text AND generation = $3::int
-      AND key = ANY (${next()}::bytea[]) AND ${HAD})`);
-  }
-  if (shape.hasFresh) steps.push(`added AS (${insertRows(next)})`);
-  if (shape.hasRest) {
-    steps.push(`put AS (${insertRows(next)}
-      ON CONFLICT (actor, generation, key) DO UPDATE SET value = excluded.value)`);
-  }
-  return `WITH ${steps.join(", ")} SELECT generation FROM claimed`;
-}
-
-function takeHead({ hasAbsent }: CommitShape, next: () => string): string {
-  const expected = next();
-  const unless = hasAbsent
-    ? ` AND NOT EXISTS (SELECT 1 FROM unnest(${next()}::bytea[]) AS k(key)
-        CROSS JOIN LATERAL (SELECT 1 FROM cortex_rows AS r
-          WHERE r.actor = $1::text AND r.generation = $3::int AND r.key = k.key OFFSET 0) AS found)`
-    : "";
-  return `UPDATE cortex_heads
-    SET stamp = $5::bytea, head = $6::bytea, held_by = NULL, held_until = NULL, touched_at = now()
-    WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint
-      AND head = ${expected}::bytea AND ${NOT_HELD}${unless}
-    RETURNING generation`;
-}
-
-function insertRows(next: () => string): string {
-  return `INSERT INTO cortex_rows (actor, generation, key, value)
-    SELECT $1::text, $3::int, p.key, p.value FROM unnest(${next()}::bytea[], ${next()}::bytea[]) AS p(key, value)
-    WHERE ${HAD}`;
+  /** The stamp that the head row has to bear until then; without it, whichever it bears. */
+  readonly after?: Uint8Array;
 }
 
 /** Takes the head row: on top of one head, or as it is for a change of caches. */
 export function claimHead(claim: Claim, expectHead?: Uint8Array): Statement {
-  const { actor, slot, generation, fence, stamp } = claim;
-  const isThere = expectHead === undefined ? "head IS NOT NULL" : "head = $6::bytea";
-  const values = [actor, slot, generation, fence, stamp];
+  const { actor, slot, generation, fence, stamp, after } = claim;
+  const values: SqlValue[] = [actor, slot, generation, fence, stamp];
+  const isThere =
+    expectHead === undefined ? "head IS NOT NULL" : `head = $${values.push(expectHead)}::bytea`;
+  const behind = after === undefined ? "" : ` AND stamp = $${values.push(after)}::bytea`;
   return {
     text: `UPDATE cortex_heads SET stamp = $5::bytea, held_by = NULL, held_until = NULL, touched_at = now()
-      WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint AND ${isThere} AND ${NOT_HELD}`,
-    values: expectHead === undefined ? values : [...values, expectHead],
+      WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint AND ${isThere} AND ${NOT_HELD}${behind}`,
+    values,
   };
 }
 
@@ -329,6 +218,9 @@ export function addRows(claim: Claim, rows: PutRows): Required<Pick<Statement, "
   return { text: ADD_ROWS, values };
 }
 
+const rowKey = ({ key }: PutRows[number]): Uint8Array => key;
+const rowValue = ({ value }: PutRows[number]): Uint8Array => value;
+
 /** Rows that are put. */
 export type PutRows = readonly { readonly key: Uint8Array; readonly value: Uint8Array }[];
 
@@ -341,13 +233,13 @@ export function deleteRows(claim: Claim, keys: readonly Uint8Array[]): Statement
   };
 }
 
-/** What became of a claim: generation, fence, head, whether it was had, whether others hold the store. */
+/** What became of a claim: generation, fence, head, whether it was had, whether others hold the store; and whose stamp is there. */
 export function readClaim(place: Place, stamp: Uint8Array): Statement {
   return {
-    text: `SELECT generation, fence, head, coalesce(stamp = $3::bytea, false), NOT ${NOT_HELD}
+    text: `SELECT generation, fence, head, coalesce(stamp = $3::bytea, false), NOT ${NOT_HELD}, stamp
       FROM cortex_heads WHERE ${HERE}`,
     values: [place.actor, place.slot, stamp],
-    columns: ["int", "int", "bytes", "bool", "bool"],
+    columns: ["int", "int", "bytes", "bool", "bool", "bytes"],
   };
 }
 
@@ -379,23 +271,32 @@ export function startConstruction(actor: string, generation: number): Statement 
   };
 }
 
-/** Makes the construction `next` the store, if the head is still the one expected and nobody else holds it. */
+/**
+ * Makes the construction `next` the store, if the head is still the one expected, nobody else holds it, and the
+ * construction is the one that its builder left: `built` is the stamp of the last change of it.
+ */
 export function promoteHead(
   claim: Claim,
   next: number,
   expectHead: Uint8Array | undefined,
-  holder: Uint8Array | undefined,
+  {
+    holder,
+    built,
+  }: { readonly holder?: Uint8Array | undefined; readonly built?: Uint8Array | undefined },
 ): Statement {
   const { actor, slot, generation, fence, stamp } = claim;
-  const built =
-    "(SELECT b.head FROM cortex_heads AS b WHERE b.actor = $1::text AND b.slot = $6::int)";
-  const values: SqlValue[] = [actor, slot, generation, fence, stamp, next, holder ?? null];
+  const place =
+    "b.actor = $1::text AND b.slot = $6::int AND b.stamp IS NOT DISTINCT FROM $8::bytea";
+  const head = `(SELECT b.head FROM cortex_heads AS b WHERE ${place})`;
+  const isWhole = `EXISTS (SELECT 1 FROM cortex_heads AS b WHERE ${place})`;
+  const named = [holder ?? null, built ?? null];
+  const values: SqlValue[] = [actor, slot, generation, fence, stamp, next, ...named];
   const mayMove =
     "CASE WHEN $7::bytea IS NULL THEN (h.held_until IS NULL OR h.held_until < statement_timestamp()) ELSE coalesce(h.held_by = $7::bytea, false) END";
   if (expectHead === undefined) {
     return {
       text: `INSERT INTO cortex_heads AS h (actor, slot, generation, fence, stamp, head)
-        SELECT $1::text, $2::int, $6::int, $4::bigint, $5::bytea, ${built}
+        SELECT $1::text, $2::int, $6::int, $4::bigint, $5::bytea, ${head} WHERE ${isWhole}
         ON CONFLICT (actor, slot) DO UPDATE
         SET generation = excluded.generation, stamp = excluded.stamp, head = excluded.head,
           held_by = NULL, held_until = NULL
@@ -404,10 +305,10 @@ export function promoteHead(
     };
   }
   return {
-    text: `UPDATE cortex_heads AS h SET generation = $6::int, stamp = $5::bytea, head = ${built},
+    text: `UPDATE cortex_heads AS h SET generation = $6::int, stamp = $5::bytea, head = ${head},
         held_by = NULL, held_until = NULL, touched_at = now()
       WHERE h.actor = $1::text AND h.slot = $2::int AND h.generation = $3::int AND h.fence = $4::bigint
-        AND h.head = $8::bytea AND ${mayMove}`,
+        AND h.head = $9::bytea AND ${mayMove} AND ${isWhole}`,
     values: [...values, expectHead],
   };
 }

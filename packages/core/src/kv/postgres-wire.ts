@@ -322,6 +322,12 @@ export function postgresError(error: unknown, address: Shown): CortexError {
     new CortexError(name, message, {}, error);
   const tls = tlsAdvice(code, told);
   if (tls !== undefined) return failure("ERR_UNREACHABLE", `${shown}: ${tls}`);
+  if (/client password must be/.test(told)) {
+    return failure(
+      "ERR_UNREACHABLE",
+      `${shown}: the server asks for a password and none is given; put it into the address, PGPASSWORD or ~/.pgpass`,
+    );
+  }
   switch (code) {
     case "28P01":
     case "28000":
