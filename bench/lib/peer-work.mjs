@@ -28,7 +28,7 @@ import { folderBytes } from "./stores.mjs";
 export const PEERS_FOLDER = join(dirname(fileURLToPath(import.meta.url)), "../peers");
 const NODE22 = join(PEERS_FOLDER, "node_modules/node22/bin/node");
 
-const FULL = { calls: 1000, limitMs: 2000, readMs: 1000, fillLimitMs: 30_000 };
+const FULL = { calls: 1000, limitMs: 2000, readMs: 600, fillLimitMs: 30_000 };
 const QUICK = { calls: 10, limitMs: 100, readMs: 50, fillLimitMs: 5000 };
 
 /**
