@@ -26,7 +26,7 @@ import { Chance } from "./history/chance.js";
 import { CommitSignal, type Pause } from "./history/growth.js";
 import { guardPosition, verified } from "./history/guarded-reads.js";
 import { sizeIn } from "./history/head-row.js";
-import { guessEntries } from "./history/presumption.js";
+import { guessEntries, type Presumes } from "./history/presumption.js";
 import { Writer } from "./history/writer.js";
 import { checkJobs, Jobs, type JobsOptions } from "./jobs.js";
 import type { Kv } from "./kv/kv.js";
@@ -157,7 +157,7 @@ export async function openGraph(
       chance,
       pause: wait ?? pause,
       keySeed: KEY_SEED,
-      presumes: kv.manifest.isRemote === true && chance.source === systemRandom,
+      presumes: presumesOf(kv, chance),
       // An injected clock is its own authority; only the system's may leap.
       ...(options.clock === undefined ? UPTIME : {}),
     });
@@ -213,6 +213,12 @@ async function storageOf(location: string, actor: string, options: OpenOptions):
   // A file is what it is; a database may be set back while it is open.
   const kv = stored.manifest.name === "postgres" ? guessEntries(guardPosition(stored)) : stored;
   return options.verifyReads === false ? kv : verified(kv, sha256Node);
+}
+
+/** Which writes of a store begin without a read; none where whoever opens it wants the same bytes again. */
+function presumesOf(kv: Kv, chance: Chance): Presumes {
+  if (chance.source !== systemRandom) return "nothing";
+  return kv.manifest.isRemote === true ? "groups" : "alone";
 }
 
 /** A name that is made when it is first asked for, and the same from then on. */

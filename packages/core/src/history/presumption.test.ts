@@ -1,10 +1,15 @@
-/** Entries that come along with the rows of memories: guessed from a table that stores of one pool share. */
-import { expect, test } from "vitest";
+/** What is guessed of stores: entries that come along with the rows of memories, and writes that read nothing first. */
+import { afterEach, expect, test } from "vitest";
+import { atCleanUp, cleanUp, temporaryFolder } from "../../test/other-process.js";
 import { idKey, journalKey } from "../kv/keyspace.js";
 import { around, type Bytes, type Kv } from "../kv/kv.js";
+import { openLmdbKv } from "../kv/lmdb-backend.js";
 import { openMemoryKv } from "../kv/memory-backend.js";
 import { NumberTable } from "../kv/postgres-numbers.js";
+import { openGraph } from "../open.js";
 import { guessEntries } from "./presumption.js";
+
+afterEach(cleanUp);
 
 const MEMORY = idKey("memory", new Uint8Array(16).fill(7));
 /** A row whose fourth number, the entry, is 42. */
@@ -64,4 +69,81 @@ test("a table forgets a mark for another of the same place, and says nothing of 
   expect(table.of(5)).toBeUndefined();
   expect(table.of(5 + 2 ** 17)).toBe(200);
   expect(new NumberTable().of(5 + 2 ** 17)).toBeUndefined();
+});
+
+/** A store on disk whose snapshots and commits are counted. */
+async function countedStore() {
+  const inner = await openLmdbKv(temporaryFolder());
+  const seen = { snapshots: 0, presumed: 0, lost: 0 };
+  const kv = around(inner, {
+    snapshot: (options) => {
+      seen.snapshots += 1;
+      return inner.snapshot(options);
+    },
+    commit: async (change) => {
+      const result = await inner.commit(change);
+      if (change.absent !== undefined) seen.presumed += 1;
+      if (!result.ok) seen.lost += 1;
+      return result;
+    },
+  });
+  const { memory, engine } = await openGraph("memory:", { actor: "ada", kv });
+  atCleanUp(() => memory.close());
+  await engine.text.close();
+  await memory.write({ type: "fact", text: "The first write reads what all others find known." });
+  await memory.write({ type: "fact", text: "The second may find a page that is not kept yet." });
+  return { memory, kv, seen };
+}
+
+test("a plain write after another takes no snapshot, and what it took to be absent is checked", async () => {
+  const { memory, seen } = await countedStore();
+  const before = { ...seen };
+  const one = await memory.write({ type: "fact", text: "The kettle is blue.", tags: ["kitchen"] });
+  const two = await memory.write({
+    type: "fact",
+    text: "The table is round.",
+    externalId: "table",
+  });
+  expect(seen).toEqual({ ...before, presumed: before.presumed + 2 });
+  const again = await memory.write({ type: "fact", text: "the kettle  is blue" });
+  expect(again).toMatchObject({ id: one.id, reinforced: true });
+  await expect(
+    memory.write({ type: "fact", text: "The table is square.", externalId: "table" }),
+  ).rejects.toMatchObject({ code: "ERR_EXISTS" });
+  expect(await memory.get(two.id)).toMatchObject({ data: { statement: "The table is round." } });
+  expect(await memory.check()).toMatchObject({ ok: true });
+});
+
+test("batches and groups of a store at hand read first: a repeated claim costs no second fold of all", async () => {
+  const { memory, seen } = await countedStore();
+  const { presumed } = seen;
+  const texts = Array.from({ length: 20 }, (_, at) => `Chair ${at} stands in row ${at % 4}.`);
+  await memory.batch(texts.map((text) => ({ write: { type: "fact" as const, text } })));
+  await Promise.all(texts.map((text) => memory.write({ type: "fact", text: `${text} Today.` })));
+  expect(seen.presumed).toBe(presumed);
+});
+
+test("a loop of writes that read nothing lets the process do something else", async () => {
+  const { memory, seen } = await countedStore();
+  let turned = 0;
+  const timer = setInterval(() => {
+    turned += 1;
+  }, 0);
+  const { presumed } = seen;
+  for (let at = 0; at < 300; at += 1)
+    await memory.write({ type: "fact", text: `Step ${at} is done.` });
+  clearInterval(timer);
+  expect(seen.presumed - presumed).toBeGreaterThan(200);
+  expect(turned).toBeGreaterThan(0);
+});
+
+test("another writer's commit is met, and nothing of it is lost", async () => {
+  const { memory, kv } = await countedStore();
+  const beside = (await openGraph("memory:", { actor: "ada", kv })).memory;
+  for (let at = 0; at < 20; at += 1) {
+    await memory.write({ type: "fact", text: `Ada counts ${at}.` });
+    await beside.write({ type: "fact", text: `Ben counts ${at}.` });
+  }
+  expect((await memory.list({ limit: 100 })).memories).toHaveLength(42);
+  expect(await memory.check()).toMatchObject({ ok: true });
 });

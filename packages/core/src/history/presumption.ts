@@ -1,5 +1,5 @@
 /**
- * What is guessed of stores across a network, so that a call takes one round trip where it would take two.
+ * What is guessed of stores, so that a call takes one round trip where it would take two, or a single write no snapshot.
  *
  * Writes that read nothing first: a plain write reads only to learn that its id and its claim are new, and that the head is
  * still the one that this process left, and almost always the answer is what was expected. So the writer presumes it,
@@ -7,7 +7,8 @@
  * compares the head, for which all cached rows are true, and is made only if the rows named as absent are; a write that
  * would be refused, that would change nothing or that wants another row reads everything as ever. Where presumptions fail,
  * because others write too or claims repeat, they are made more and more seldom. A run that failed has drawn salts: whoever
- * opens a store with chance of his own, to write the same bytes again, gets no presumptions.
+ * opens a store with chance of his own, to write the same bytes again, gets no presumptions. Where rows are at hand, a snapshot
+ * is all that is saved: it is worth the fold of one write that has to be done again, and not that of many.
  *
  * Entries of the journal that a read will need: the row of a memory says which entry holds its record. But most memories
  * that are read were written or read by this process before: where their records lay then is where they most likely lie
@@ -27,6 +28,9 @@ import {
 } from "../kv/kv.js";
 import { Unread } from "./write-view.js";
 import type { WriteOperation } from "./writer.js";
+
+/** Which plain writes begin without a read: none, those that commit alone, or groups and batches as well. */
+export type Presumes = "nothing" | "alone" | "groups";
 
 /** After so many failures in a row there is one try in so many writes. */
 const SELDOM = 64;

@@ -28,6 +28,7 @@ import { sealCommit } from "./commit.js";
 import { foldEntry } from "./fold.js";
 import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";
 import { decodeHeadRow, type HeadRow, UNBORN } from "./head-row.js";
+import { RowCache } from "./row-cache.js";
 import { loadUnread, Unread, WriteView } from "./write-view.js";
 
 /** How a replay goes. */
@@ -46,8 +47,6 @@ export interface ReplayOptions {
 /** Entries folded into one commit. */
 const CHUNK_ENTRIES = 1000;
 
-type RowCache = Map<string, Bytes | undefined>;
-
 /** Folds journal rows into `target`, starting at the size it has. Returns its size afterwards. */
 export async function replay(
   target: Kv,
@@ -60,7 +59,7 @@ export async function replay(
   let { size } = head;
   const stops = new Set(options.stops ?? []);
   let lastAt = size === 0 ? -1 : head.at;
-  const cache: RowCache = new Map();
+  const cache = new RowCache();
   const flush = async (): Promise<void> => {
     if (chunk.length === 0) return;
     await commitChunk(target, chunk, options, cache);
@@ -158,7 +157,7 @@ export async function foldRows(
   snapshot: KvSnapshot,
   chunk: readonly CheckedRow[],
   { sha256, epoch = 0 }: Pick<ReplayOptions, "sha256" | "epoch">,
-  cache: ReadonlyMap<string, Bytes | undefined>,
+  cache: RowCache,
 ): Promise<{ readonly commit: KvCommit; readonly view: WriteView }> {
   const view = new WriteView(cache);
   const inputs = chunk.map(({ entry }) => foldInput(entry));

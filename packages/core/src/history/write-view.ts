@@ -12,6 +12,7 @@
 import { KEYSPACE, type KeyPrefix, keyString } from "../kv/keyspace.js";
 import type { Bytes, KvCommit, KvRange, KvRow, KvSnapshot } from "../kv/kv.js";
 import { KeyTable } from "./key-table.js";
+import { RowCache } from "./row-cache.js";
 
 /** Names the rows an operation needs and the view does not have yet. Caught by the writer alone. */
 export class Unread {
@@ -69,14 +70,6 @@ function bucketOf(name: string): string {
 /** Rows that the writer keeps between commits: tiles and pages of the trees. */
 const KEPT = byPrefix([KEYSPACE.logTile, KEYSPACE.memoryPage, KEYSPACE.edgePage]);
 
-/** Tiles and pages kept between commits: about 4 MB, and the slabs they were cut from. */
-const CACHED_ROWS = 8192;
-/**
- * So many more, before the oldest make room together: the way to the oldest row leads past all places that
- * others left, and to go it for a few rows at every commit took a sixteenth of a write.
- */
-const CACHED_BEYOND = 1024;
-
 /** A table by first byte: asked for every row of every commit. */
 function byPrefix(prefixes: readonly KeyPrefix[]): readonly boolean[] {
   const table = new Array<boolean>(256).fill(false);
@@ -86,7 +79,7 @@ function byPrefix(prefixes: readonly KeyPrefix[]): readonly boolean[] {
 
 /** The view; see the file header. */
 export class WriteView {
-  readonly #cache: ReadonlyMap<string, Bytes | undefined>;
+  readonly #cache: Pick<RowCache, "get">;
   readonly #rows: KeyTable<ViewRow>;
   readonly #knownRanges = new Map<string, readonly KvRow[]>();
   /** Ranges that had to be read further than asked for. */
@@ -111,7 +104,7 @@ export class WriteView {
    * `keySeed` see `key-table.ts`.
    */
   constructor(
-    cache: ReadonlyMap<string, Bytes | undefined> = new Map(),
+    cache: Pick<RowCache, "get"> = new RowCache(),
     atHand?: RowsAtHand,
     keySeed?: number,
   ) {
@@ -150,9 +143,7 @@ export class WriteView {
   /** Only rows of the trees are kept from one commit to the next. */
   #cached(key: Bytes): Known {
     if (!KEPT[key[0] as number]) return NOTHING;
-    const name = keyString(key);
-    const cached = this.#cache.get(name);
-    return cached !== undefined || this.#cache.has(name) ? cached : NOTHING;
+    return this.#cache.get(keyString(key)) ?? NOTHING;
   }
 
   /** Whether the group changes the row. */
@@ -277,20 +268,14 @@ export class WriteView {
     return (known === undefined || known === NOTHING) && !(this.#cached(key) instanceof Uint8Array);
   }
 
-  /** Tree rows as they will be after the commit, into a cache that lasts; the oldest make room. */
-  keepRows(cache: Map<string, Bytes | undefined>): void {
+  /** Tree rows as they will be after the commit, into a cache that lasts. */
+  keepRows(cache: RowCache): void {
     for (const { key, known, value } of this.#kept) {
       const name = keyString(key);
       const now = value === NOTHING ? known : value;
-      // Set anew, so that the cache stays in order of use. Absent pages are not worth a place: a
-      // page above tells which ones exist.
-      cache.delete(name);
-      if (now instanceof Uint8Array) cache.set(name, now);
-    }
-    if (cache.size <= CACHED_ROWS + CACHED_BEYOND) return;
-    for (const name of cache.keys()) {
-      if (cache.size <= CACHED_ROWS) break;
-      cache.delete(name);
+      // Absent pages are not worth a place: a page above tells which ones exist.
+      if (now instanceof Uint8Array) cache.keep(name, now);
+      else cache.drop(name);
     }
   }
 

@@ -53,8 +53,9 @@ import {
 import type { CommitSignal } from "./growth.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import { decodePointer } from "./pointers.js";
-import { NOTHING_READ, PresumptionPace, presumedAbsent } from "./presumption.js";
+import { NOTHING_READ, type Presumes, PresumptionPace, presumedAbsent } from "./presumption.js";
 import { refuseReplica } from "./replica-mark.js";
+import { RowCache } from "./row-cache.js";
 import { type LeafRef, likelyPages } from "./trees.js";
 import { loadUnread, rowsAtHand, Unread, WriteView } from "./write-view.js";
 
@@ -135,8 +136,8 @@ export interface WriterParts {
   readonly pause: (ms: number) => Promise<void>;
   /** A number that callers are not told; see `key-table.ts`. */
   readonly keySeed?: number;
-  /** Whether plain writes may begin without a read; see `presumption.ts`. */
-  readonly presumes?: boolean;
+  /** Which plain writes may begin without a read; see `presumption.ts`. */
+  readonly presumes?: Presumes;
   /** Called after every commit of this process that brought entries. */
   readonly signal?: CommitSignal;
 }
@@ -169,6 +170,9 @@ interface Sealing {
 const BEGUN_ROWS = 256;
 const BEGUN_ENTRIES = 128;
 
+/** Rows that a single write takes to be absent where a read is no round trip: more are those of a batch. */
+const ROWS_ALONE = 8;
+
 /** How often a write starts over because the state that it read from was gone with a connection. */
 const LOST_READS = 3;
 
@@ -177,7 +181,7 @@ export class Writer {
   readonly #parts: WriterParts;
   #queue: Waiting[] = [];
   #running: Promise<void> | undefined;
-  #cache = new Map<string, Bytes | undefined>();
+  readonly #cache = new RowCache();
   /** The head our own last commit left; the cache is true for it alone. */
   #lastHead: Bytes | undefined;
   /** The entry that held the configuration last: a write wants it, and it is read with the rest. */
@@ -283,12 +287,14 @@ export class Writer {
 
   /** Commits a group without having read anything; false where that cannot be, or came to nothing. */
   async #presume(group: readonly Waiting[]): Promise<boolean> {
-    const { kv, presumes } = this.#parts;
+    const { kv, presumes = "nothing" } = this.#parts;
     const lastHead = this.#lastHead;
     const standing = this.#standing;
-    if (presumes !== true || lastHead === undefined || standing === undefined) return false;
+    if (presumes === "nothing" || lastHead === undefined || standing === undefined) return false;
+    if (presumes === "alone" && group.length > 1) return false;
     const absent = presumedAbsent(group);
-    if (absent === undefined || !this.#pace.mayPresume()) return false;
+    if (absent === undefined || (presumes === "alone" && absent.length > ROWS_ALONE)) return false;
+    if (!this.#pace.mayPresume()) return false;
     const view = new WriteView(this.#cache, undefined, this.#parts.keySeed);
     view.load([HEAD_KEY, ...standing.keys, ...absent], [lastHead, ...standing.values]);
     const begun = absent.length < BEGUN_ROWS ? undefined : await kv.begin?.(lastHead);
@@ -342,7 +348,7 @@ export class Writer {
       const view = new WriteView(this.#cache, rowsAtHand(snapshot), this.#parts.keySeed);
       const hints = [HEAD_KEY, REPLICA_KEY, CONFIG_KEY, ...this.#configEntry];
       for (const { operation } of group) for (const key of operation.hints ?? []) hints.push(key);
-      if (this.#cache.size === 0 && !view.isNear) {
+      if (this.#cache.isEmpty && !view.isNear) {
         const leaves = group.flatMap(({ operation }) => operation.leaves?.() ?? []);
         for (const key of likelyPages(leaves, view)) hints.push(key);
       }

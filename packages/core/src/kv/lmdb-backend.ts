@@ -137,7 +137,7 @@ interface Place extends LmdbPlace {
   readonly identity?: string | undefined;
 }
 
-/** Snapshots after which the event loop gets its turn. */
+/** Snapshots, and commits before which nothing was read, after which the event loop gets its turn. */
 const SNAPSHOTS_PER_TURN = 128;
 
 class LmdbKv implements Kv {
@@ -165,9 +165,7 @@ class LmdbKv implements Kv {
   }
 
   async snapshot(options: KvSnapshotOptions = {}): Promise<KvSnapshot> {
-    // Reads finish at once, so a loop of awaited reads would never let the process do anything else.
-    this.#turns = (this.#turns + 1) % SNAPSHOTS_PER_TURN;
-    if (this.#turns === 0) await nextTurn();
+    if (this.#isTurn()) await nextTurn();
     let waits = 0;
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
       if (this.#isLeft()) this.#follow(this.#current());
@@ -230,6 +228,12 @@ class LmdbKv implements Kv {
     return false;
   }
 
+  /** Reads and commits finish at once, so a loop that awaits them would never let the process do anything else. */
+  #isTurn(): boolean {
+    this.#turns = (this.#turns + 1) % SNAPSHOTS_PER_TURN;
+    return this.#turns === 0;
+  }
+
   /** Whether the store has left its file, as far as a look now and then can tell; see the file header. */
   #isLeft(): boolean {
     const nowMs = performance.now();
@@ -243,6 +247,7 @@ class LmdbKv implements Kv {
     assertCommit(change);
     // Building commits thousands of rows at a time and never waits for the disk.
     if (this.#place.mode === CONSTRUCTION_MODE) await nextTurn();
+    else if (change.absent !== undefined && this.#isTurn()) await nextTurn();
     const met = await this.#write(
       change,
       (file) => (head) =>

@@ -23,6 +23,7 @@ import { decodeHeadRow, type HeadRow } from "../history/head-row.js";
 import { decodeMemoryRow } from "../history/pointers.js";
 import { type CheckedRow, checkedEntry, foldRows } from "../history/replay.js";
 import { decodeFollowStatus, replicaRow, sourceIn } from "../history/replica-mark.js";
+import { RowCache } from "../history/row-cache.js";
 import { journalRootAt, readRoots, type StoreRoots } from "../history/trees.js";
 import { type Checkpoint, parseCheckpoint } from "../journal/checkpoint.js";
 import { decodeEntry, decodeGenesis, type Entry, genesisOf, SUBJECT } from "../journal/entry.js";
@@ -82,7 +83,7 @@ interface ReplicaState {
 export class ReplicaWriter {
   readonly #parts: ReplicaParts;
   /** Tree rows as they are after our own last commit, whose head is `#lastHead`. */
-  #cache = new Map<string, Bytes | undefined>();
+  readonly #cache = new RowCache();
   #lastHead: Bytes | undefined;
   /** Memories with a part that did not come, since the replica was last level. */
   #missing: ReadonlySet<string> = new Set();
