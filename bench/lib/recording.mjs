@@ -6,6 +6,8 @@
  * that have to wait for their turn are packed into one buffer each, out of the collector's way.
  */
 
+import { around } from "../../packages/core/dist/kv/kv.js";
+
 /**
  * @typedef {import("../../packages/core/dist/kv/kv.js").Kv} Kv
  * @typedef {import("../../packages/core/dist/kv/kv.js").KvCommit} KvCommit
@@ -14,7 +16,7 @@
  */
 
 /**
- * Wraps a storage engine.
+ * Wraps a storage engine. Commits of caches are kept like others, under the head that they leave alone.
  * @param {Kv} inner
  */
 export function recordingKv(inner) {
@@ -22,37 +24,12 @@ export function recordingKv(inner) {
   let keep;
   /** @type {Uint8Array[][] | undefined} */
   let reads;
-  /** @type {Kv} */
-  const kv = {
-    manifest: inner.manifest,
+  const kv = kept(inner, (change) => keep?.(change), {
     snapshot: (options) =>
       reads === undefined ? inner.snapshot(options) : recordedSnapshot(inner, reads, options),
     // While reads are kept nothing is at hand, and a snapshot is taken.
     readNow: (read, options) => (reads === undefined ? inner.readNow?.(read, options) : undefined),
-    commit(change) {
-      keep?.(change);
-      return inner.commit(change);
-    },
-    async nextGeneration() {
-      const generation = await inner.nextGeneration();
-      const { kv: built } = generation;
-      /** @type {Kv} */
-      const wrapped = {
-        manifest: built.manifest,
-        snapshot: (options) => built.snapshot(options),
-        commit(change) {
-          keep?.(change);
-          return built.commit(change);
-        },
-        nextGeneration: () => built.nextGeneration(),
-        sizeBytes: () => built.sizeBytes(),
-        close: () => built.close(),
-      };
-      return { ...generation, kv: wrapped };
-    },
-    sizeBytes: () => inner.sizeBytes(),
-    close: () => inner.close(),
-  };
+  });
   return {
     kv,
     /**
@@ -82,6 +59,35 @@ export function recordingKv(inner) {
       return kept;
     },
   };
+}
+
+/**
+ * The same storage engine; what it committed is shown.
+ * @param {Kv} inner
+ * @param {(change: Change) => void} show
+ * @param {Partial<Kv>} [reading] how it is read
+ * @returns {Kv}
+ */
+function kept(inner, show, reading = {}) {
+  /** @type {Uint8Array | undefined} */
+  let head;
+  return around(inner, {
+    ...reading,
+    commit(change) {
+      head = change.head;
+      show(change);
+      return inner.commit(change);
+    },
+    async commitCaches({ puts, deletes, ...expected }) {
+      const isDone = await inner.commitCaches({ ...expected, puts, deletes });
+      if (isDone && head !== undefined) show({ head, puts, deletes });
+      return isDone;
+    },
+    async nextGeneration() {
+      const generation = await inner.nextGeneration();
+      return { ...generation, kv: kept(generation.kv, show) };
+    },
+  });
 }
 
 /**

@@ -5,8 +5,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { open } from "@cortex-memory/core";
 import { openLmdbKv } from "../../packages/core/dist/kv/lmdb-backend.js";
+import { openGraph } from "../../packages/core/dist/open.js";
 import { openRaw } from "./raw-lmdb.mjs";
 import { recordingKv } from "./recording.mjs";
 import { openSqlite, SqliteStore } from "./sqlite.mjs";
@@ -14,7 +14,6 @@ import { writeBatch } from "./workload.mjs";
 
 /**
  * @typedef {import("./workload.mjs").Item} Item
- * @typedef {import("@cortex-memory/core").Cortex} Cortex
  * @typedef {Awaited<ReturnType<typeof openStores>>} Stores
  */
 
@@ -32,23 +31,33 @@ export async function openStores(folder, options = {}) {
     options.sqlite === false
       ? { missing: "not asked for" }
       : await openSqlite(join(folder, "hand-rolled.db"));
-  const birth = /** @type {Cortex[]} */ ([]);
+  const birth = /** @type {Awaited<ReturnType<typeof openGraph>>[]} */ ([]);
   // The first commit is the birth of the store; the skeleton needs it like any other.
-  const born = await recorder.commitsOf(async () => {
-    birth.push(await open(enginePath, { kv: recorder.kv }));
+  const first = await recorder.commitsOf(async () => {
+    birth.push(await openGraph(enginePath, { kv: recorder.kv }));
   });
-  for (const change of born) raw.commit(change);
-  const [engine] = birth;
-  if (engine === undefined) throw new Error("the store did not open");
+  for (const change of first) raw.commit(change);
+  const [born] = birth;
+  if (born === undefined) throw new Error("the store did not open");
+  const { memory: engine } = born;
   return {
     engine,
+    text: born.engine.text,
+    /** Writes the text index out, here and in the skeleton. */
+    async settle() {
+      for (const change of await recorder.commitsOf(() => born.engine.text.flush())) {
+        raw.commit(change);
+      }
+    },
     recorder,
     raw,
     sqlite: sqlite instanceof SqliteStore ? sqlite : undefined,
     sqliteMissing: sqlite instanceof SqliteStore ? undefined : sqlite.missing,
     enginePath,
     async close() {
+      const { failure } = await born.engine.text.status();
       await engine.close();
+      if (failure !== undefined) throw new Error(`the text index was not written: ${failure}`);
       await raw.close();
       if (sqlite instanceof SqliteStore) sqlite.close();
     },

@@ -1,11 +1,11 @@
 /**
  * How much does a durable write cost over the storage below it?
  *
- * Three ways to write: a batch, 64 calls at once, one call after another. For each, the engine
- * first writes a few rounds while its commits are recorded; then the engine goes on with new
- * rounds, the raw skeleton replays the recorded ones, SQLite inserts as many, in turns and all on
- * stores of the same size. Then a store grows to its full size beside its raw twin; see
- * `lib/growth.mjs`.
+ * Three ways to write: a batch, 64 calls at once, one call after another. The engine writes a round
+ * while its commits are recorded, the raw skeleton replays those of the engine's round before, SQLite
+ * inserts as many, in turns and on stores that never differ by more than a round. What one way leaves of the text
+ * index is written before the next begins; for batches, within the clock. Then a store grows to its full size beside its raw
+ * twin; see `lib/growth.mjs`.
  */
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -19,9 +19,8 @@ import { asWrite, startWorkload, writeBatch } from "../lib/workload.mjs";
 /**
  * @typedef {import("../lib/stores.mjs").Stores} Stores
  * @typedef {import("../lib/workload.mjs").Item} Item
- * @typedef {import("../lib/contest.mjs").Contender} Contender
  * @typedef {{ readonly what: string, readonly items: number, readonly rounds: number,
- *   readonly name: string, engine(stores: Stores, items: readonly Item[]): Promise<unknown>,
+ *   readonly name: string, readonly settles?: boolean, engine(stores: Stores, items: readonly Item[]): Promise<unknown>,
  *   sqlite(stores: Stores, items: readonly Item[]): void }} Way
  */
 
@@ -84,6 +83,8 @@ function waysToWrite(settings) {
       what: `batch of ${batchItems}`,
       items: batchItems,
       rounds: rounds.batch,
+      // What the batches left undone counts. The other ways leave less than a segment, which no call would write.
+      settles: true,
       engine: ({ engine }, items) => writeBatch(engine, items),
       sqlite: ({ sqlite }, items) => sqlite?.write(items),
     },
@@ -123,19 +124,19 @@ async function runOnce(settings, ways, run) {
     const workload = startWorkload(settings.seed + run);
     const { base: count, batchItems } = settings;
     await fillStores(stores, workload, { count, batchItems });
-    // All of it is recorded before anything is timed: the skeleton replays commits in the order in
-    // which they were made, and the timed rounds of the engine are not recorded.
-    const recorded = /** @type {Buffer[][][]} */ ([]);
-    for (const way of ways) recorded.push(await record(stores, workload, way));
+    await stores.settle();
     const times = [];
-    for (const [at, way] of ways.entries()) {
-      const contenders = contendersOf(stores, workload, way, recorded[at] ?? []);
-      times.push(await takeTurns(contenders, way.rounds));
+    for (const way of ways) {
+      const contest = await contestOf(stores, workload, way);
+      const spent = await takeTurns(contest.contenders, way.rounds);
+      const left = await contest.end();
+      for (const [store, ms] of way.settles ? left : [])
+        spent.set(store, (spent.get(store) ?? 0) + ms);
+      times.push(spent);
     }
-    const names = contendersOf(stores, workload, ways[0] ?? nothing(), []);
     return {
       times,
-      stores: names.map(({ store, sync }) => ({ store, sync })),
+      stores: namesOf(stores),
       missing: stores.sqliteMissing,
     };
   } finally {
@@ -143,64 +144,74 @@ async function runOnce(settings, ways, run) {
   }
 }
 
-/** @returns {never} */
-function nothing() {
-  throw new Error("there is no way to write");
+/**
+ * The stores and how each waits for the disk, the engine first.
+ * @param {Stores} stores
+ */
+function namesOf({ engine, raw, sqlite }) {
+  const ours = [
+    { store: "engine", sync: engine.manifest.syncMode },
+    { store: RAW, sync: raw.syncMode },
+  ];
+  return sqlite === undefined ? ours : [...ours, { store: sqlite.name, sync: sqlite.syncMode }];
 }
 
 /**
- * Does all rounds of one way and keeps the commits of each.
+ * The sides of one way. All but the skeleton begin with a round outside the clock, which is the first that the skeleton
+ * replays. The end writes the text index out and brings the skeleton level; it tells the milliseconds of the index.
  * @param {Stores} stores
  * @param {{ take(count: number): Item[] }} workload
  * @param {Way} way
  */
-async function record(stores, workload, way) {
-  const rounds = [];
-  for (let round = 0; round < way.rounds; round += 1) {
+async function contestOf(stores, workload, way) {
+  const { raw, recorder, text } = stores;
+  /** Rounds that the engine did and the skeleton did not, each as its commits. */
+  const waiting = /** @type {Buffer[][]} */ ([]);
+  const replay = () => {
+    const changes = (waiting.shift() ?? []).map(unpackChange);
+    const start = performance.now();
+    for (const change of changes) raw.commit(change);
+    return performance.now() - start;
+  };
+  /** @type {Record<string, () => Promise<number> | number>} */
+  const rounds = {
+    engine: async () => {
+      const items = workload.take(way.items);
+      let ms = 0;
+      const changes = await recorder.commitsOf(async () => {
+        ms = await timeMs(() => way.engine(stores, items));
+      });
+      waiting.push(changes.map(packChange));
+      return ms;
+    },
+    [RAW]: replay,
+  };
+  const handRolled = () => {
     const items = workload.take(way.items);
-    const changes = await stores.recorder.commitsOf(() => way.engine(stores, items));
-    rounds.push(changes.map(packChange));
-  }
-  return rounds;
-}
-
-/**
- * @param {Stores} stores
- * @param {{ take(count: number): Item[] }} workload
- * @param {Way} way
- * @param {readonly (readonly Buffer[])[]} recorded
- * @returns {Contender[]}
- */
-function contendersOf(stores, workload, way, recorded) {
-  const { engine, raw, sqlite } = stores;
-  const ours = {
-    store: "engine",
-    sync: engine.manifest.syncMode,
-    round: () => {
-      const items = workload.take(way.items);
-      return timeMs(() => way.engine(stores, items));
+    const start = performance.now();
+    way.sqlite(stores, items);
+    return performance.now() - start;
+  };
+  const contenders = namesOf(stores).map(({ store, sync }) => ({
+    store,
+    sync,
+    round: rounds[store] ?? handRolled,
+  }));
+  for (const { store, round } of contenders) if (store !== RAW) await round();
+  return {
+    contenders,
+    async end() {
+      let engineMs = 0;
+      const changes = await recorder.commitsOf(async () => {
+        engineMs = await timeMs(() => text.flush());
+      });
+      waiting.push(changes.map(packChange));
+      let rawMs = 0;
+      while (waiting.length > 0) rawMs = replay();
+      return new Map([
+        ["engine", engineMs],
+        [RAW, rawMs],
+      ]);
     },
   };
-  const skeleton = {
-    store: RAW,
-    sync: raw.syncMode,
-    round: (/** @type {number} */ index) => {
-      const changes = (recorded[index] ?? []).map(unpackChange);
-      const start = performance.now();
-      for (const change of changes) raw.commit(change);
-      return performance.now() - start;
-    },
-  };
-  if (sqlite === undefined) return [ours, skeleton];
-  const handRolled = {
-    store: sqlite.name,
-    sync: sqlite.syncMode,
-    round: () => {
-      const items = workload.take(way.items);
-      const start = performance.now();
-      way.sqlite(stores, items);
-      return performance.now() - start;
-    },
-  };
-  return [ours, skeleton, handRolled];
 }
