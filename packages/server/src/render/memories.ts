@@ -233,7 +233,7 @@ export function showRecalled(answer: Recalled, ink: Ink): string {
       const score = ink.dim(hit.score.toFixed(3));
       const lanes = lanesOf(hit.why.lanes);
       const before = `${hit.id}  ${ink.cyan(hit.type.padEnd(10))}  ${score}  `;
-      const line = row(before, hit.text, ` ${ink.dim(lanes)}`);
+      const line = answerRow(before, hit.text, ink.dim(lanes));
       if (conversation === undefined || headed.has(conversation)) return [line];
       headed.add(conversation);
       return [ink.bold(conversation), line];
@@ -244,6 +244,17 @@ export function showRecalled(answer: Recalled, ink: Ink): string {
       : [ink.dim(`of the present only, left out: ${leftOut.join(", ")}`)]),
     ...pending,
   ].join("\n");
+}
+
+/** Columns of an answer's text: what is asked for may stand anywhere in it. */
+const ANSWER_COLUMNS = 600;
+
+/** A row whose text stands below it where it does not fit: what answers a question is read, not looked through. */
+function answerRow(before: string, text: string, after: string): string {
+  const line = row(before, text, ` ${after}`);
+  const whole = oneLine(text, ANSWER_COLUMNS);
+  if (line.includes(whole)) return line;
+  return `${before}${after}\n${folded(`  ${whole}`, 2)}`;
 }
 
 function inOrderOf({ hits, inOrder }: Recalled): Recalled["hits"] {

@@ -84,6 +84,18 @@ test("a row that is folded loses no word, and keeps one that is longer than a li
   expect(folded("x".repeat(100), 4)).toBe("x".repeat(100));
 });
 
+test("the text of an answer is shown whole, below its row where it does not fit", async () => {
+  await using memory = await open("memory:");
+  const long = `Ada's door opens with the spare key ${"behind the third flower pot ".repeat(4)}, code 4711`;
+  for (const text of [long, "Ada likes keys"]) await memory.write({ type: "note", text });
+  const shown = showRecalled(await memory.recall("Where is the spare key of Ada?"), INK);
+  const lines = shown.split("\n");
+  expect(lines[0]).toMatch(/^\w{26} {2}note +\d\.\d{3} {2}lexical$/);
+  expect(lines[1]).toMatch(/^ {2}Ada's door opens/);
+  expect(shown).toMatch(/code 4711\n\w{26} {2}note .* Ada likes keys lexical\n/);
+  expect(widest(shown)).toBeLessThanOrEqual(80);
+});
+
 test("an answer to a question for an order is shown in that order", async () => {
   await using memory = await open("memory:");
   const towns = ["Vigo", "Graz", "Cork", "Brno"];
