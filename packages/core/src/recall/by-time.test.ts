@@ -90,6 +90,28 @@ describe("a question for a time alone", () => {
     expect(await texts(memory, "What happened today?")).toEqual(["A new letter."]);
   });
 
+  test("finds what was brought in later than it took place", async () => {
+    await using store = await openTestStore();
+    const { memory, clock } = store;
+    const ago = (days: number): number => clock.last() - days * DAY_MS;
+    const turn = (content: string, days: number) => ({
+      role: "user" as const,
+      content,
+      at: ago(days),
+    });
+    await memory.remember([turn("We adopted a greyhound.", 40), turn("I sold the bicycle.", 39)], {
+      session: "a",
+    });
+    await memory.remember([turn("I repaired the roof.", 8), turn("Rain again.", 7)], {
+      session: "b",
+    });
+    clock.advance(3 * DAY_MS);
+    const { hits, weak } = await memory.recall("What did I do last week?");
+    expect(hits.map(({ text }) => text).sort()).toEqual(["I repaired the roof.", "Rain again."]);
+    expect(hits[0]?.why.lanes).toEqual({ time: 1 });
+    expect(weak).toBe(false);
+  });
+
   test("shows nobody more than they may see, and the past as it was", async () => {
     await using store = await openTestStore();
     const memory = await diary(store);
