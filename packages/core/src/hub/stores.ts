@@ -15,7 +15,7 @@
  * A use inside a use is fine: the bound is on what stays open idle, not on what is in use, so nobody
  * ever waits for another use to end; only for graphs that are closing already.
  */
-import { existsSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { CortexError, isCortexError } from "../errors.js";
@@ -122,7 +122,7 @@ export async function folderPlaces(
       stores.openCatalogue().catch((error: unknown) => {
         if (!isCortexError(error, "ERR_CORRUPT")) throw error;
         // It is made from the graphs, and a damaged one must not keep anybody from them.
-        rmSync(at(CATALOGUE_FOLDER), { recursive: true, force: true });
+        removal.removeFolder(at(CATALOGUE_FOLDER));
         return stores.openCatalogue();
       }),
     close: async () => unwatch(),

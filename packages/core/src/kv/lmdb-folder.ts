@@ -31,7 +31,6 @@
  * The engine maps its file and locks it for this machine alone. On a file system that other machines share, no
  * store is created, and one that is there is opened with a warning.
  */
-import { randomBytes } from "node:crypto";
 import {
   linkSync,
   mkdirSync,
@@ -42,11 +41,12 @@ import {
   statSync,
 } from "node:fs";
 import { constants } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { CortexError, isCortexError } from "../errors.js";
 import { type Bytes, HEAD_KEY, isMovedHead, JOURNAL_KEY_BYTE, type Salvaged } from "./kv.js";
 import { storageError } from "./lmdb-failures.js";
 import { fsyncFolder, fsyncPath, LmdbFile, type LmdbFileMode } from "./lmdb-file.js";
+import { isGone, PROCESS_TOKEN, whileRemoving } from "./lmdb-openings.js";
 import { salvageRows, walkPages } from "./lmdb-pages.js";
 
 /** A folder and how its files are opened. */
@@ -118,8 +118,6 @@ export const FIND_ATTEMPTS = 100;
 
 const COMPLETE_NAME = /^g(\d{6,})\.mdb$/;
 const BUILDING_NAME = /^g\d{6,}\.building-(\d+)-([0-9a-f]{8})-\d+\.mdb$/;
-/** Tells this process from an earlier one with the same pid, as containers often have. */
-export const PROCESS_TOKEN = randomBytes(4).toString("hex");
 let constructionsStarted = 0;
 /** Files this process is building, whatever their names are at the moment. */
 const underConstruction = new Set<string>();
@@ -246,7 +244,8 @@ export function findStore(place: LmdbPlace): LmdbFile {
       if (typeof found === "string") gone = found;
       if (!(found instanceof LmdbFile)) continue;
       if (numbers.length === 0) fsyncFolder(place.folder);
-      if (numbers.length > 1 && !place.mode.readOnly) removeBelow(place.folder, found);
+      if (numbers.length > 1 && !place.mode.readOnly)
+        removeBelow(place.folder, numberOf(found.path));
       return found;
     }
   }
@@ -374,6 +373,11 @@ export function completeNumbers(folder: string): number[] {
   return numbers.sort((a, b) => a - b);
 }
 
+/** The number in the name of a file that is not under construction. */
+function numberOf(path: string): number {
+  return Number(COMPLETE_NAME.exec(basename(path))?.[1] ?? 0);
+}
+
 function highestNumber(folder: string): number {
   return completeNumbers(folder).at(-1) ?? 0;
 }
@@ -419,13 +423,17 @@ function exists(path: string): boolean {
   }
 }
 
-/** Removes what came before the store; others may still have it open and will follow. */
-function removeBelow(folder: string, store: LmdbFile): void {
-  for (const number of completeNumbers(folder)) {
-    const path = join(folder, nameOf(number));
-    if (path === store.path) return;
-    removeFile(path);
-  }
+/**
+ * Removes what came before the file of a number; others may still have it open and will follow. That file itself may
+ * have been left and removed meanwhile: whatever has a higher number stays.
+ */
+export function removeBelow(folder: string, store: number): void {
+  const older = completeNumbers(folder).filter((number) => number < store);
+  if (older.length === 0) return;
+  whileRemoving(folder, () => {
+    for (const number of older) removeFile(join(folder, nameOf(number)));
+    return undefined;
+  });
 }
 
 /** Removes the constructions of processes that are gone. */
@@ -434,21 +442,6 @@ export function removeDeadConstructions(folder: string): void {
     const [, pid, token] = BUILDING_NAME.exec(name) ?? [];
     if (pid === undefined || token === undefined) continue;
     if (isGone(Number(pid), token)) removeFile(join(folder, name));
-  }
-}
-
-/** Whether a process is gone: one of the same number is another if it has another token. */
-export function isGone(pid: number, token: string): boolean {
-  return pid === process.pid ? token !== PROCESS_TOKEN : !isAlive(pid);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: the process is there, under another user.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }
 

@@ -30,7 +30,8 @@ import {
 import { basename, dirname, join } from "node:path";
 import { CortexError } from "../errors.js";
 import { tellOfEntering } from "./lmdb-file.js";
-import { examineFolder, isGone, PROCESS_TOKEN } from "./lmdb-folder.js";
+import { examineFolder } from "./lmdb-folder.js";
+import { isGone, PROCESS_TOKEN, removeFolder } from "./lmdb-openings.js";
 import { takeStamp } from "./lmdb-stamp.js";
 
 const IN_USE_NAME = /^\.in-use-(\d+)-([0-9a-f]{8})$/;
@@ -102,7 +103,7 @@ export async function watchStores(
 async function lookAt(root: string, store: string, derived: readonly string[]): Promise<void> {
   if (derived.includes(store)) {
     const problems = await examineFolder(join(root, store)).catch(() => []);
-    if (problems.length > 0) rmSync(join(root, store), { recursive: true, force: true });
+    if (problems.length > 0) removeFolder(join(root, store));
   } else if (STORE_NAME.test(store)) {
     await suspect(root, store);
   }

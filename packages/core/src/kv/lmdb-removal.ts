@@ -23,7 +23,10 @@ import { CortexError } from "../errors.js";
 import { REMOVED_HEAD } from "./kv.js";
 import { storageError } from "./lmdb-failures.js";
 import { fsyncFolder, fsyncPath, type LmdbFile } from "./lmdb-file.js";
-import { completeNumbers, findStore, isGone, PROCESS_TOKEN } from "./lmdb-folder.js";
+import { completeNumbers, findStore } from "./lmdb-folder.js";
+import { isGone, PROCESS_TOKEN, whileRemoving } from "./lmdb-openings.js";
+
+export { removeFolder } from "./lmdb-openings.js";
 
 /** A store that is being built, is whole and waits for its name, or has lost it; the process that did it. */
 const REPLACEMENT_NAME = /^\.(repairing|repaired|damaged)-(.+)-((\d+)-([0-9a-f]{8})-\d+)$/;
@@ -35,8 +38,13 @@ export function takeAway(root: string, name: string): string | undefined {
   const removal = `.removing-${name}-${randomBytes(4).toString("hex")}`;
   // A folder of somebody else's that happens to stand here is none of ours to remove.
   if (!holdsStore(join(root, name))) return undefined;
+  const [store, taken] = [join(root, name), join(root, removal)];
   try {
-    renameSync(join(root, name), join(root, removal));
+    const isTaken = whileRemoving(store, () => {
+      renameSync(store, taken);
+      return taken;
+    });
+    if (!isTaken) throw heldOpen(name);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw storageError(error, `${name} cannot be removed, and nothing was`);
@@ -67,9 +75,13 @@ export async function destroy(root: string, removal: string): Promise<void> {
   const folder = join(root, removal);
   await markRemoved(folder);
   try {
-    for (const name of readdirSync(folder)) {
-      rmSync(join(folder, name), { recursive: true, force: true });
-    }
+    const isEmptied = whileRemoving(folder, () => {
+      for (const name of readdirSync(folder)) {
+        rmSync(join(folder, name), { recursive: true, force: true });
+      }
+      return undefined;
+    });
+    if (!isEmptied) throw heldOpen(removal);
     fsyncFolder(folder);
   } catch (error) {
     throw storageError(error, `${folder} could not be emptied; opening the hub tries again`);
@@ -83,6 +95,14 @@ export function endRemoval(root: string, removal: string): void {
   }
   rmSync(join(root, removal), { recursive: true, force: true });
   fsyncFolder(root);
+}
+
+/** A process is about to open the store, and stands still. */
+function heldOpen(name: string): CortexError {
+  return new CortexError(
+    "ERR_CONTENDED",
+    `${name} is being opened by a process that does not get on`,
+  );
 }
 
 function holdsStore(folder: string): boolean {
@@ -143,7 +163,11 @@ export function replaceStore(root: string, name: string): Replacement {
     beside,
     take() {
       rename(join(beside, name), whole);
-      rename(store, aside);
+      const isAside = whileRemoving(store, () => {
+        rename(store, aside);
+        return aside;
+      });
+      if (!isAside) throw heldOpen(name);
       try {
         rename(whole, store);
       } catch (error) {

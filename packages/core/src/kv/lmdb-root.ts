@@ -5,11 +5,13 @@
  * Promise: whoever writes builds on the newest commit, also while other processes open the file; the engine alone does
  * not see to that.
  */
+import { dirname } from "node:path";
 import * as engine from "lmdb";
 import { cutBytes } from "../codec/slab.js";
 import { CortexError } from "../errors.js";
 import type { Bytes } from "./kv.js";
 import type { CommitNumbers } from "./lmdb-meta.js";
+import { assertDescriptors, pause, whileOpening } from "./lmdb-openings.js";
 
 /** The row of the root database that a file has once it was the store at some time. */
 export const CONFIRMED_KEY = new TextEncoder().encode("confirmed");
@@ -210,13 +212,6 @@ export function resetAlone(last: LmdbRead | undefined): boolean {
   return true;
 }
 
-const PAUSE = new Int32Array(new SharedArrayBuffer(4));
-
-/** Waits in the middle of a turn: the engine's transactions are of one turn. */
-function pause(ms = 1): void {
-  Atomics.wait(PAUSE, 0, 0, ms);
-}
-
 /** So often opening is tried where the locks are gone, some milliseconds apart: five seconds or so. */
 const OPEN_ATTEMPTS = 300;
 const OPEN_PAUSE_MS = 30;
@@ -242,8 +237,9 @@ export function openRoot(path: string, mode: LmdbFileMode): Root {
   };
   for (let attempt = 1; ; attempt += 1) {
     environment = undefined;
+    assertDescriptors(path);
     try {
-      return engine.open(path, options) as unknown as Root;
+      return whileOpening(dirname(path), () => engine.open(path, options)) as unknown as Root;
     } catch (error) {
       if (!isWithoutLocks(error) || attempt >= OPEN_ATTEMPTS) throw error;
       closeForgotten();
