@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, utimesSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -54,6 +54,31 @@ async function entriesOf(actor: string): Promise<number> {
     return 0;
   }
 }
+
+test("an import that is told to end takes its copy of the file along, and an old one of a killed import", async () => {
+  const file = join(place.folder, "foreign.file");
+  memgraphFile(file);
+  const temporary = join(place.folder, "temporary");
+  const [gone, fresh] = ["cortex-import-999999999-gone", "cortex-import-999999999-fresh"];
+  for (const name of [gone, fresh, "cortex-import-other"]) mkdirSync(join(temporary, name));
+  const longAgo = new Date(Date.now() - 2 * 24 * 60 * 60 * 1000);
+  for (const name of [gone, "cortex-import-other"]) {
+    utimesSync(join(temporary, name), longAgo, longAgo);
+  }
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const child = spawn(
+      process.execPath,
+      [MAIN, "import", file, "--from", "memgraph", "--data", place.data],
+      { stdio: "ignore", env: { ...process.env, HOME: place.home, TMPDIR: temporary } },
+    );
+    const ended = once(child, "exit");
+    const copies = () => readdirSync(temporary).filter((name) => name.includes(`-${child.pid}-`));
+    while (copies().length === 0 && child.exitCode === null) await wait(5);
+    child.kill(signal);
+    await ended;
+    expect(readdirSync(temporary).sort()).toEqual([fresh, "cortex-import-other"]);
+  }
+});
 
 test.each([
   ["jsonl", "default", jsonlFile],

@@ -5,8 +5,17 @@
  * goes away with `close`: the build of SQLite used here shares no locks with other programs and cannot
  * read a write-ahead log in place, and a copy may be given the indexes that make reading in order cheap.
  * A file that changes while it is copied is refused, so that half of somebody's write is never read.
+ * What a killed program left is removed a day later, by whoever opens a file then.
  */
-import { constants, copyFileSync, mkdtempSync, rmSync, type Stats, statSync } from "node:fs";
+import {
+  constants,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CortexError } from "@cortex-memory/core";
@@ -28,11 +37,16 @@ export class SqliteFile {
     this.#path = path;
     this.#folder = folder;
     this.#database = database;
+    // An import that is told to end does not come back to close.
+    process.on("exit", this.#remove);
   }
+
+  readonly #remove = (): void => rmSync(this.#folder, { recursive: true, force: true });
 
   /** Opens a file; `ERR_INVALID` when it is no SQLite database. */
   static open(path: string): SqliteFile {
-    const folder = mkdtempSync(join(tmpdir(), "cortex-import-"));
+    sweep(tmpdir());
+    const folder = mkdtempSync(join(tmpdir(), `${FOLDER}${process.pid}-`));
     let database: sqlite.Database | undefined;
     try {
       const copy = join(folder, "copy.db");
@@ -102,7 +116,8 @@ export class SqliteFile {
   /** Closes the copy and removes it; idempotent. */
   close(): void {
     if (this.#database.isOpen) this.#database.close();
-    rmSync(this.#folder, { recursive: true, force: true });
+    process.off("exit", this.#remove);
+    this.#remove();
   }
 
   #guard<T>(work: () => T): T {
@@ -111,6 +126,33 @@ export class SqliteFile {
     } catch (error) {
       throw asFailure(this.#path, error);
     }
+  }
+}
+
+/** What the folders of copies are called; the number of their process comes next. */
+const FOLDER = "cortex-import-";
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Removes copies of programs that are gone: a number may be that of another machine's program, whose copy is fresh. */
+function sweep(place: string): void {
+  for (const name of readdirSync(place)) {
+    const [, pid] = /^cortex-import-(\d+)-/.exec(name) ?? [];
+    const folder = join(place, name);
+    const modified = pid === undefined ? undefined : statSync(folder, { throwIfNoEntry: false });
+    if (pid === undefined || modified === undefined || isRunning(Number(pid))) continue;
+    if (Date.now() - modified.mtimeMs < DAY_MS) continue;
+    // Of somebody else it stays.
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {}
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }
 
