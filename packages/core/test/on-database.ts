@@ -38,15 +38,12 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   "packages/core/test/damaged-files.test.ts": OF_FILES,
   "packages/core/test/durable-order.test.ts": OF_FILES,
   "packages/core/test/repair.test.ts": OF_FILES,
-  // Beside it find-lanes.test.ts and find/find.test.ts run, and review.test.ts beside the other.
+  // Beside it find-lanes.test.ts and find/find.test.ts run.
   "packages/core/test/find.test.ts": BY_HUNDREDS,
-  "packages/core/src/review/duplicates.test.ts": BY_HUNDREDS,
   "packages/core/src/links/plain-walk.test.ts": OF_ROWS_AT_HAND,
   "packages/server/test/openapi.test.ts": BY_HUNDREDS,
   "packages/server/test/bench.test.ts": OF_FILES,
   "packages/server/test/damaged-store.test.ts": OF_FILES,
-  "packages/server/test/data-address.test.ts": OF_FILES,
-  "packages/server/test/home.test.ts": OF_FILES,
   "packages/server/test/import-interrupted.test.ts": OF_FILES,
   "packages/server/test/memgraph-switch.test.ts": OF_FILES,
   "packages/server/test/moves.test.ts": OF_FILES,

@@ -204,6 +204,8 @@ test("no command shows a password, whatever becomes of it", async () => {
     "postgres://ada:hunt@er2@127.0.0.1:1/none?retry=0",
     "postgres://127.0.0.1:1/none?user=ada&password=hunter2&retry=0",
     "postgres://ada:hunt/er2@127.0.0.1:1/none?retry=0",
+    "postgres:/ada:hunter2@127.0.0.1:1/none",
+    "https://ada:hunter2@127.0.0.1:1/",
   ];
   const commands = OPERATIONS.flatMap(({ cli, example = "" }) => {
     if (cli === undefined || !("command" in cli)) return [];
@@ -220,6 +222,10 @@ test("no command shows a password, whatever becomes of it", async () => {
         const to =
           words[0] === "copy" ? [...words.slice(0, 2), address] : [...words, "--data", address];
         const { out, err } = await place.bare(to, { input: "" });
+        if (words[0] === "copy") {
+          const { err: same } = await place.bare(["copy", address, address]);
+          expect(same).not.toMatch(/hunter2|er2@|hunt@|hunt\//);
+        }
         for (const part of ["hunter2", "er2@", "hunt@", "hunt/"]) {
           expect(out + err, to.join(" ")).not.toContain(part);
         }

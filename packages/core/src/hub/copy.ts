@@ -58,7 +58,11 @@ export async function copyHub(
 ): Promise<CopyHubReport> {
   checkOptions(options, ["graphs", "onProgress"]);
   for (const [field, location] of Object.entries({ from, to })) refuseMemory(field, location);
-  if (from === to) throw invalid("to", "another place than from", to);
+  // Not named: an address has a password.
+  if (from === to) {
+    const message = "to: expected another place than from, got the same";
+    throw new CortexError("ERR_INVALID", message, { field: "to" });
+  }
   await using source = await openHub(from, { create: false });
   await using target = await openHub(to);
   const { graphs, problems } = await source.listGraphs({ includeArchived: true });
@@ -90,8 +94,10 @@ export async function copyHub(
 }
 
 function refuseMemory(field: string, location: string): void {
-  const isPlace = typeof location === "string" && !/^(memory:|https?:)/.test(location);
-  if (!isPlace) throw invalid(field, "a folder or a postgres:// address", location);
+  const [scheme] = typeof location === "string" ? (/^(memory:|https?:)/.exec(location) ?? []) : [];
+  if (typeof location === "string" && scheme === undefined) return;
+  // An address may have a password: no more of it is named than its beginning.
+  throw invalid(field, "a folder or a postgres:// address", scheme ?? location);
 }
 
 function chosen<T extends { readonly id: string }>(
