@@ -56,6 +56,16 @@ describe("a script", () => {
     }
   });
 
+  test.skipIf(process.platform !== "linux")("is refused a folder that cannot be made", () => {
+    const data = "/proc/no-such-folder";
+    const args = [MAIN, "note", "n", "text", "--data", data];
+    const { status, stderr } = spawnSync(process.execPath, args, {
+      encoding: "utf8",
+      timeout: 20_000,
+    });
+    expect([status, stderr]).toEqual([1, expect.stringContaining(`cannot create ${data}/default`)]);
+  });
+
   test("may stop reading early", () => {
     const { exit, err } = place.shell(`cortex log --json --data "${place.data}" | head -c 1`);
     expect([exit, err.includes("EPIPE")]).toEqual([0, false]);

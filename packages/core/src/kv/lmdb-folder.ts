@@ -41,7 +41,7 @@ import {
   statSync,
 } from "node:fs";
 import { constants } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { CortexError, isCortexError } from "../errors.js";
 import { type Bytes, HEAD_KEY, isMovedHead, JOURNAL_KEY_BYTE, type Salvaged } from "./kv.js";
 import { storageError } from "./lmdb-failures.js";
@@ -340,9 +340,12 @@ function confirm(place: LmdbPlace, file: LmdbFile, pointedAt: boolean): boolean 
   return true;
 }
 
-function createFolder(folder: string): void {
+function createFolder(given: string): void {
+  const folder = resolve(given);
   try {
-    const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const first = firstMissing(folder);
+    if (first !== undefined) createOne(first);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (first === undefined) return;
     // Every name that was made must be on the disk, or a power cut takes all that stands below it.
     for (let made = folder; ; made = dirname(made)) {
@@ -351,6 +354,24 @@ function createFolder(folder: string): void {
     }
   } catch (error) {
     throw storageError(error, `cannot create ${folder}`);
+  }
+}
+
+/** The highest folder on the way to this one that is not there. */
+function firstMissing(folder: string): string | undefined {
+  if (exists(folder)) return undefined;
+  let missing = folder;
+  while (!exists(dirname(missing))) missing = dirname(missing);
+  return missing;
+}
+
+/** Makes one folder: where none can be made, as in /proc, Node tries for ever to make it with those below it. */
+function createOne(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process was first.
+    if (codeOf(error) !== "EEXIST") throw error;
   }
 }
 
