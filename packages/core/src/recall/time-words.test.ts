@@ -164,6 +164,39 @@ describe("the time a question speaks of", () => {
   });
 
   test.each([
+    ["What did I do in the last three days?", 3],
+    ["What have we talked about over the past two weeks?", 14],
+    ["What did I do over the last few months?", 90],
+    ["What happened in the last couple of days?", 2],
+    ["What have I been doing lately?", 14],
+    ["Was habe ich in den letzten Tagen gemacht?", 3],
+    ["Was habe ich in den letzten zwei Wochen gemacht?", 14],
+    ["Was ist in letzter Zeit passiert?", 14],
+    ["¿Qué hice en los últimos cinco días?", 5],
+    ["¿Qué he hecho últimamente?", 14],
+    ["Qu'ai-je fait ces deux dernières semaines ?", 14],
+    ["Qu'est-ce que j'ai fait récemment ?", 14],
+    ["最近两周我做了什么？", 14],
+    ["这几天我做了什么？", 3],
+    ["最近我做了什么？", 14],
+    ["この三日間に何をしましたか？", 3],
+    ["最近何をしましたか？", 14],
+  ])("the days until now, where nothing else is asked for: %s", (question, days) => {
+    const { periods, alone } = timeWords(question, NOW);
+    const [{ fromMs, toMs } = { fromMs: 0, toMs: 0 }] = periods;
+    expect([alone, periods.length, (toMs - fromMs) / DAY_MS]).toEqual([true, 1, days + 1]);
+    expect(toMs).toBeGreaterThan(NOW);
+  });
+
+  test.each([
+    "Which book did I recently finish?",
+    "How many miles did I run in the last three days?",
+    "最近我买了什么书？",
+  ])("narrows nothing beside other words: %s", (question) => {
+    expect(timeWords(question, NOW)).toMatchObject({ periods: [], alone: false });
+  });
+
+  test.each([
     ["where did I live before Porto?", true],
     ["where did she used to work", true],
     ["what was the original plan, originally?", true],

@@ -78,19 +78,28 @@ const SEASONS = LANGUAGES.flatMap(({ seasons, lastSeason }) =>
   })),
 );
 
-const AGO = LANGUAGES.map(({ ago, units, numbers }) => {
+/** A pattern of counted units, the count and the unit being its groups. */
+function counted({ units, numbers }: (typeof LANGUAGES)[number], source: string): CountedUnits {
   const count = `((?<!\\d)\\d{1,3}|${Object.keys(numbers).join("|")})`;
   const unit = `(${Object.values(units).join("|")})`;
-  const known = Object.entries(units).map(([name, source]) => ({
-    name: name as AgoUnit,
-    pattern: new RegExp(`^(?:${source})$`, "u"),
-  }));
   return {
     numbers,
-    known,
-    pattern: new RegExp(ago.replace("N", count).replace("UNIT", unit), "u"),
+    known: Object.entries(units).map(([name, one]) => ({
+      name: name as AgoUnit,
+      pattern: new RegExp(`^(?:${one})$`, "u"),
+    })),
+    pattern: new RegExp(source.replace("N", count).replace("UNIT", unit), "u"),
   };
-});
+}
+
+interface CountedUnits {
+  readonly numbers: { readonly [word: string]: number };
+  readonly known: readonly { readonly name: AgoUnit; readonly pattern: RegExp }[];
+  readonly pattern: RegExp;
+}
+
+const AGO = LANGUAGES.map((language) => counted(language, language.ago));
+const LATELY = LANGUAGES.map((language) => counted(language, language.lately));
 
 /** Months as each language tells them, and what their names are. */
 const MONTHS = LANGUAGES.map(({ months, monthsShort, weeksOfMonth, month, bareMonth }) => {
@@ -119,20 +128,24 @@ export function timeWords(text: string, nowMs: number): TimeWords {
   const dates = [...numberedDates(plain), ...namedMonths(question, plain, nowMs)];
   const periods = [...dates, ...relative(plain, nowMs)];
   const years = periods.length > 0 ? [] : bareYears(plain);
-  const all = eachOnce([...periods, ...years]);
-  const dated = dates.length + years.length > 0;
+  const named = [...periods, ...years];
+  const recent = named.length > 0 ? [] : lately(plain, nowMs);
+  const alone = named.length + recent.length > 0 && asksWhatever(plain);
   return {
-    periods: all,
+    // "Recently" beside other words is as much a manner of speaking: it narrows no question but one for a time.
+    periods: eachOnce(alone ? [...named, ...recent] : named),
     past: PAST.test(plain),
-    alone: all.length > 0 && asksWhatever(plain),
-    dated,
+    alone,
+    dated: dates.length + years.length > 0,
   };
 }
 
 /** The phrases of a time, wherever they stand in a question. */
 const TIMES: readonly RegExp[] = [
   ...DATES,
-  ...[...MONTHS, ...RELATIVE, ...WEEKDAYS, ...SEASONS, ...AGO].map(({ pattern }) => pattern),
+  ...[...MONTHS, ...RELATIVE, ...WEEKDAYS, ...SEASONS, ...AGO, ...LATELY].map(
+    ({ pattern }) => pattern,
+  ),
   ...YEARS,
 ].map(({ source }) => new RegExp(source, "giu"));
 
@@ -305,11 +318,33 @@ function relative(text: string, nowMs: number): Period[] {
   }
   for (const { numbers, known, pattern } of AGO) {
     const [, word = "", unit = ""] = pattern.exec(text) ?? [];
-    const count = /^\d+$/.test(word) ? Number(word) : numbers[word as keyof typeof numbers];
+    const count = countOf(word, numbers);
     const name = known.find((one) => one.pattern.test(unit))?.name;
     if (count !== undefined && name !== undefined) found.push(agoPeriod(count, name, today));
   }
   return found;
+}
+
+function countOf(word: string, numbers: CountedUnits["numbers"]): number | undefined {
+  return /^\d+$/.test(word) ? Number(word) : numbers[word];
+}
+
+/** "The last three days" are three where no count is said, and "lately" is two weeks. */
+const LATELY_UNITS = 3;
+const LATELY_DAYS = 14;
+
+/** The days until now that a question speaks of, today included. */
+function lately(text: string, nowMs: number): Period[] {
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  return LATELY.flatMap(({ numbers, known, pattern }) => {
+    const match = pattern.exec(text);
+    if (match === null) return [];
+    const [, word = "", unit = ""] = match;
+    const name = known.find((one) => one.pattern.test(unit))?.name;
+    const count = countOf(word, numbers) ?? LATELY_UNITS;
+    const days = name === undefined ? LATELY_DAYS : count * UNIT_DAYS[name];
+    return [{ fromMs: today - days * DAY_MS, toMs: today + DAY_MS }];
+  });
 }
 
 function daysBack(back: number, length: number, today: number): Period {
@@ -369,9 +404,11 @@ function sinceLastWeeks(weekday: number, today: number): number {
   return sinceMonday + 7 - ((weekday + 6) % 7);
 }
 
+const UNIT_DAYS: { readonly [unit in AgoUnit]: number } = { day: 1, week: 7, month: 30, year: 365 };
+
 /** People count back roughly: the period is as wide as the unit they count in. */
 function agoPeriod(count: number, unit: AgoUnit, today: number): Period {
-  const length = { day: 1, week: 7, month: 30, year: 365 }[unit];
+  const length = UNIT_DAYS[unit];
   const middle = today - count * length * DAY_MS;
   const half = Math.max(1, Math.floor(length / 2)) * DAY_MS;
   return { fromMs: middle - half, toMs: middle + half + DAY_MS };

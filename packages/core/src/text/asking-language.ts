@@ -53,6 +53,8 @@ export interface AskingLanguage {
   readonly relative: { readonly [days in RelativeDays]?: string };
   /** A count and a unit back: `N` stands for the count, `UNIT` for the unit. */
   readonly ago: string;
+  /** The days until now, told the same way or without a count: three units then, and without a unit two weeks. */
+  readonly lately: string;
   readonly units: { readonly [unit in AgoUnit]: string };
   readonly numbers: { readonly [word: string]: number };
   /** Asks for what was, negations of the present among it. */

@@ -68,6 +68,7 @@ export const ENGLISH: AskingLanguage = {
     "last year": "\\b(?:last|past) year\\b",
   },
   ago: "\\bN (?:of )?UNIT ago\\b",
+  lately: "\\b(?:last|past|previous) (?:N (?:of )?)?UNIT\\b|\\b(?:lately|recently|these days)\\b",
   units: { day: "days?", week: "weeks?", month: "months?", year: "years?" },
   numbers: {
     ...{ a: 1, an: 1, one: 1, two: 2, three: 3, four: 4, five: 5, six: 6, seven: 7, eight: 8 },
@@ -197,6 +198,8 @@ export const GERMAN: AskingLanguage = {
     "last year": "\\b(?:letzte|vergangene|vorige)[snm]* jahr\\b",
   },
   ago: "\\bvor N UNIT\\b",
+  lately:
+    "\\b(?:letzten|vergangenen) (?:N )?UNIT\\b|\\b(?:neulich|kurzlich|in letzter zeit|zuletzt)\\b",
   units: { day: "tag(?:en)?", week: "wochen?", month: "monat(?:en)?", year: "jahr(?:en)?" },
   numbers: {
     ...{ ein: 1, einem: 1, einer: 1, zwei: 2, drei: 3, vier: 4, funf: 5, sechs: 6, sieben: 7 },
@@ -208,7 +211,7 @@ export const GERMAN: AskingLanguage = {
   ],
   whatever:
     "was|alles?|habe|haben|hast|hatte[nst]?|ich|wir|du|mir|uns|dir|mich|ist|war|waren|gemacht|getan|tat|los|passiert\\w*|" +
-    "geschehen|geschah|gab|es|erzahlt|gesagt|besprochen|gesprochen|wor(?:uber|an)|am|im|in|an|der|die|das|und|so",
+    "geschehen|geschah|gab|es|erzahlt|gesagt|besprochen|gesprochen|wor(?:uber|an)|am|im|in|an|den|der|die|das|und|so",
   gathering: [
     "\\bwie (?:viele|oft)\\b|\\b(?:liste|aufzahlen|zahle|nenne|zusammenfassung)\\b",
     "\\b(?:alle|alles|samtliche|jede[rsn]?)\\b",
@@ -287,6 +290,7 @@ export const SPANISH: AskingLanguage = {
     "last year": "\\bel ano pasado\\b",
   },
   ago: "\\bhace N UNIT\\b",
+  lately: "\\b(?:ultim|pasad)[oa]s (?:N )?UNIT\\b|\\b(?:ultimamente|recientemente)\\b",
   units: { day: "dias?", week: "semanas?", month: "mes(?:es)?", year: "anos?" },
   numbers: {
     ...{ un: 1, una: 1, dos: 2, tres: 3, cuatro: 4, cinco: 5, seis: 6, siete: 7, ocho: 8 },
@@ -298,7 +302,7 @@ export const SPANISH: AskingLanguage = {
   ],
   whatever:
     "que|cosas?|lo|hice|hicimos|hiciste|he|hemos|has|hecho|paso|pasado|ocurrio|yo|me|nos|te|dije|conte|hablamos|" +
-    "hable|fue|hubo|de|en|el|la|y|todo",
+    "hable|fue|hubo|de|en|el|la|los|las|y|todo",
   gathering: [
     "\\b(?:cuales|quienes|cuant[oa]s|enumera|resumen|resume)\\b|\\bcon que frecuencia\\b|\\bla lista\\b|\\buna lista\\b",
     "\\b(?:todos|todas) (?:los|las|mis|sus)\\b|\\btodo lo que\\b|\\b(?:nombra|dime|cita) (?:todos|todas|cada)\\b",
@@ -385,6 +389,8 @@ export const FRENCH: AskingLanguage = {
     "last year": "\\bl['’]an(?:nee)? (?:dernier|derniere|passe|passee)\\b",
   },
   ago: "\\bil y a N UNIT\\b",
+  lately:
+    "\\b(?:ces|les) (?:N )?derni(?:er|ere)s UNIT\\b|\\b(?:recemment|dernierement|ces derniers temps)\\b",
   units: { day: "jours?", week: "semaines?", month: "mois", year: "ans?|annees?" },
   numbers: {
     ...{ un: 1, une: 1, deux: 2, trois: 3, quatre: 4, cinq: 5, six: 6, sept: 7, huit: 8 },
@@ -396,7 +402,7 @@ export const FRENCH: AskingLanguage = {
   ],
   whatever:
     "qu['’]?|que|quoi|est|ce|s['’]est|il|j['’]ai|ai|je|nous|avons|avez|vous|tu|as|a|on|fait|passe|arrive|dit|parle|raconte|" +
-    "etait|y|de|en|le|la|les|et|tout|toutes?|choses?",
+    "etait|y|de|en|le|la|les|et|tout|toutes?|choses?|dans|au|cours|durant",
   gathering: [
     "\\b(?:quels|quelles|combien d|combien de|liste|enumere|resume)\\b|\\bqui sont\\b",
     "\\b(?:tous|toutes) (?:les|mes|ses|nos)\\b|\\btout ce qu|\\bchaque \\w+ (?:ou|que|dont)\\b",

@@ -47,6 +47,7 @@ export const CHINESE: AskingLanguage = {
     "last year": "去年",
   },
   ago: "N个?UNIT(?:之|以)?前",
+  lately: "(?:最近|过去|这)的?N个?UNIT|最近",
   units: { day: "天|日", week: "周|星期|礼拜", month: "月", year: "年" },
   numbers: { ...COUNTS, 两: 2, 几: 3 },
   past: ["以前|之前|曾经|过去|原来|当初|当时|不再|本来|从前"],
@@ -104,8 +105,9 @@ export const JAPANESE: AskingLanguage = {
     "last year": "去年|昨年",
   },
   ago: "N(?:か|ヶ|カ|ケ|箇)?UNIT前",
+  lately: "(?:この|ここ|過去|最近の?)N(?:か|ヶ|カ|ケ|箇)?UNIT間?|最近",
   units: { day: "日", week: "週間?", month: "月", year: "年" },
-  numbers: COUNTS,
+  numbers: { ...COUNTS, 数: 3 },
   past: ["以前|昔|かつて|もともと|元々|当初|当時|前は|前に"],
   whatever:
     "何|なに|どんな|私たち|私|僕|俺|あなた|こと|もの|話し合|話|言|し|まし|た|てい|い|っ|あり|あっ|起き|起こ|すべて|全部|ついて|" +
