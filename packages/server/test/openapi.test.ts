@@ -235,7 +235,7 @@ describe("generated requests", () => {
     "ERR_SELF_EDGE",
   ]);
   const MEANT =
-    /^(cursor|item|tiers\[\d\]|what|verb|objects|items\[\d\]|to|since|inContext|keep|text|trustedIssuers\[\d\]|data.*|metadata.*|minHops|loadBearing|where.*): |expected a goal/;
+    /^(cursor|item|tiers\[\d\]|memories, edges, seqs, since|verb|objects|items\[\d\]|to|since|inContext|keep|text|trustedIssuers\[\d\]|data.*|metadata.*|minHops|loadBearing|where.*): |expected a goal/;
 
   const SEED = 20_260_315;
   const RUNS = 25;
