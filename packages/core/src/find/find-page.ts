@@ -12,7 +12,7 @@ import { salienceOf } from "../engine/salience-reader.js";
 import type { MemoryRow } from "../history/pointers.js";
 import type { FoundMemory, Read, Reader } from "../history/reader.js";
 import { getU64, idKey, journalKey, keyBytes, keyString, WEIGHTS_KEY } from "../kv/keyspace.js";
-import type { KvSoon } from "../kv/kv.js";
+import type { Bytes, KvSoon } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { SlotTurns } from "../memory/members.js";
 import { shownMemories, standingVersions, timeAt, turnsAt, validBody } from "../memory/read.js";
@@ -241,18 +241,14 @@ export function matcherOf(
   const { actor } = engine;
   const test = testOf(query.where);
   const types = typesOf(query.where);
+  const isWanted = (id: Bytes, row: MemoryRow): boolean =>
+    query.lifecycles.has(row.lifecycle) &&
+    (types === undefined || types.has(row.type)) &&
+    (reached === undefined || reached.has(keyString(id)));
   let turns: SlotTurns | undefined;
   return async (candidates) => {
     reader.soon(() => soonOf(candidates));
-    const rows = await rowsOf(reader, candidates);
-    const wanted = candidates.map(({ id }, at) => {
-      const row = rows[at];
-      if (row === undefined || !query.lifecycles.has(row.lifecycle)) return undefined;
-      if (types !== undefined && !types.has(row.type)) return undefined;
-      return reached === undefined || reached.has(keyString(id)) ? row : undefined;
-    });
-    const ids = candidates.map(({ id }) => id);
-    const found = await reader.memories(ids, wanted);
+    const found = await memoriesOf(reader, candidates, isWanted);
     const shown = await shownMemories(reader, query.access, found);
     const bodies = await bodiesOf(reader, shown, query.validAt);
     turns ??= await turnsOf(engine, reader, query);
@@ -270,6 +266,26 @@ export function matcherOf(
       ),
     );
   };
+}
+
+/** The memories of candidates whose rows are wanted. Where they are at hand, what is read for one is garbage before the next. */
+async function memoriesOf(
+  reader: Reader,
+  candidates: readonly Candidate[],
+  isWanted: (id: Bytes, row: MemoryRow) => boolean,
+): Promise<readonly (FoundMemory | undefined)[]> {
+  if (reader.isAtHand) {
+    return candidates.map(({ id, row: known }) => {
+      const row = known ?? reader.rowNow(id);
+      return row !== undefined && isWanted(id, row) ? reader.memoryNow(id, row) : undefined;
+    });
+  }
+  const ids = candidates.map(({ id }) => id);
+  const rows = await rowsOf(reader, candidates);
+  const wanted = rows.map((row, at) =>
+    row !== undefined && isWanted(ids[at] as Bytes, row) ? row : undefined,
+  );
+  return reader.memories(ids, wanted);
 }
 
 /** What a page of hits reads: mostly the entries that brought them to the index, and their use. */

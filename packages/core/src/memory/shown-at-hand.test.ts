@@ -37,13 +37,15 @@ async function fill(memory: Cortex): Promise<void> {
   await memory.remember([{ role: "user", content: "hello" }], { session: "s" });
 }
 
-/** Everything that lists and gets say, or the words of each refusal. */
+/** Everything that lists, finds and gets say, or the words of each refusal. */
 async function answers(memory: Cortex, ids: readonly string[]): Promise<readonly string[]> {
   const asked = [
     () => memory.list({ tag: "red" }),
     () => memory.list({ tag: "red", limit: 3 }),
     () => memory.list({ tag: "red", lifecycles: ["active", "archived", "tombstoned"] }),
     () => memory.list({ order: "oldest" }),
+    () => memory.find({ tags: ["red"], limit: 20 }),
+    () => memory.find({ tags: ["red"], where: { gte: ["head.importance", 5] }, limit: 20 }),
     ...ids.map((id) => () => memory.get(id)),
     ...ids.map((id) => () => memory.history(id)),
   ];
