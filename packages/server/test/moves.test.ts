@@ -59,7 +59,13 @@ describe("export and import", () => {
     const before = readFileSync(at("j.cortex"));
     expect(await refusal("data", ["export", at("j.cortex")])).toMatch(/^ERR_EXISTS /);
     expect(readFileSync(at("j.cortex"))).toEqual(before);
-    expect(await refusal("data", ["import", at("j.cortex")])).toMatch(/^ERR_EXISTS /);
+    expect(await refusal("data", ["import", at("j.cortex")])).toMatch(
+      /^ERR_EXISTS .*an export needs a store that is empty; for a file of another program, say which with --from/,
+    );
+    writeFileSync(at("mem0.json"), '{"results":[]}');
+    expect(await refusal("other", ["import", at("mem0.json")])).toMatch(
+      /^ERR_EXPORT_MALFORMED .*does not begin as Cortex's exports do; for a file of another program, .* --from/,
+    );
     expect(await place.json(["root"])).toMatchObject({ seq: 2 });
   });
 

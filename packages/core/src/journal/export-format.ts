@@ -287,7 +287,7 @@ function notOurs(magic: Uint8Array | undefined): CortexError {
       { expected: String(EXPORT_FORMAT), got: String(number) },
     );
   }
-  return malformed("it does not start like one");
+  return malformed("it does not begin as Cortex's exports do");
 }
 
 function reading<T>(what: string, read: () => T): T {

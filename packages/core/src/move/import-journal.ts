@@ -143,7 +143,10 @@ async function hasBegun(kv: Kv): Promise<boolean> {
 }
 
 function notEmpty(): CortexError {
-  return new CortexError("ERR_EXISTS", "the store holds a history already; expected an empty one");
+  return new CortexError(
+    "ERR_EXISTS",
+    "the store holds a history already; an export needs a store that is empty",
+  );
 }
 
 async function openVolume(parts: ImportParts, source: AsyncIterable<Uint8Array>): Promise<Volume> {

@@ -6,6 +6,7 @@ import {
   CortexError,
   eraseAgain,
   importJournal,
+  isCortexError,
   repair,
   restoreBackup,
   type UpgradeOptions,
@@ -111,6 +112,17 @@ complete; one that is there already is not overwritten. With \`-\` the answer go
   http: { sends: "file", mediaType: BYTES },
 });
 
+/** Whoever meant a file of another program, and left out which, is refused for what an export needs. */
+function namingFrom(error: unknown): unknown {
+  const isMeant =
+    isCortexError(error) &&
+    (error.code === "ERR_EXISTS" || error.code === "ERR_EXPORT_MALFORMED") &&
+    error.details.seq === undefined;
+  if (!isMeant) return error;
+  const message = `${error.message}; for a file of another program, say which with --from`;
+  return new CortexError(error.code, message, error.details, error.cause);
+}
+
 const importOperation = defineOperation({
   name: "import",
   verbs: [],
@@ -131,6 +143,8 @@ checked; until all of it is, there is no store. With --data memory: it only chec
       actor,
       onProgress,
       ...(checkpoint === undefined ? {} : { checkpoint: checkpointText(checkpoint) }),
+    }).catch((error: unknown) => {
+      throw namingFrom(error);
     }),
   cli: {
     command: "import",
