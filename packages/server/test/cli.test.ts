@@ -403,6 +403,7 @@ describe("long work", () => {
 describe("used wrongly: exit 2 and a helpful line", () => {
   test.each([
     [["frobnicate"], "unknown command 'frobnicate'", "cortex --help"],
+    [["help", "frobnicate"], "unknown command 'frobnicate'", "cortex --help"],
     [["wirte", "fact"], "Did you mean write?", "cortex --help"],
     [["edge", "frob"], "unknown command 'frob'", "cortex edge --help"],
     [["get"], "URI|ID: expected", "cortex get --help"],

@@ -9,7 +9,7 @@
 import { CortexError, isCortexError } from "@cortex-memory/core";
 import { renamed } from "@cortex-memory/core/contract";
 import { examineStore, throughDoor } from "@cortex-memory/core/doors";
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import {
   isAddress,
   isServerAddress,
@@ -72,11 +72,19 @@ export async function runCli(host: Host, given?: readonly Operation[]): Promise<
     { out: (text) => host.out.write(text), err: (text) => host.err.write(text) },
   );
   try {
+    assertHelpOfCommand(program, host.args);
     await program.parseAsync([...host.args], { from: "user" });
     return exit;
   } catch (error) {
     return reportFailure(host, error, operations);
   }
+}
+
+/** Help for a word that is no command would be the front page, from which nobody sees what was wrong. */
+function assertHelpOfCommand(program: Command, [first, word]: readonly string[]): void {
+  if (first !== "help" || word === undefined || word.startsWith("-") || word === "help") return;
+  if (program.commands.some((one) => one.name() === word)) return;
+  throw new UsageError(`unknown command '${word}'`);
 }
 
 /** The operations that a line may be about: none for the server of an agent, which has tools of its own. */
