@@ -90,7 +90,7 @@ export async function recall(engine: Engine, asked: Asked<"recall">): Promise<Re
         // How much others wrote is told to those alone who see it.
         return notEmbedded === 0 || reader.seen !== undefined ? found : { ...found, notEmbedded };
       },
-      () => ({ keys: lagKeys(engine), ranges: waitingRanges(), texts: inquiry.questions }),
+      () => ({ keys: lagKeys(engine), ranges: waitingRanges(), questions: inquiry.questions }),
     ),
   );
   onPlan?.({

@@ -58,6 +58,8 @@ const SOON_ENTRIES = 128;
 /** What a search will read beside the index itself, and the texts whose words it looks for. */
 interface SearchSoon extends KvSoon {
   readonly texts?: readonly string[];
+  /** Texts of whose words other forms are looked for as well. */
+  readonly questions?: readonly string[];
 }
 
 /** A ranked search. */
@@ -188,20 +190,23 @@ export class TextIndex {
   }
 
   /** What every search reads first, and what a caller will read beside. */
-  #soonWith({ keys = [], ranges = [], texts = [] }: SearchSoon): KvSoon {
+  #soonWith({ keys = [], ranges = [], texts = [], questions = [] }: SearchSoon): KvSoon {
     const tail = this.#tail.nextPages(SOON_ENTRIES);
     const own = [TEXT_MANIFEST_KEY, ...this.#parts.language.soon()];
-    return { keys: [...own, ...this.#soonWords(texts), ...keys], ranges: [...tail, ...ranges] };
+    const words = this.#soonWords(texts, questions);
+    return { keys: [...own, ...words, ...keys], ranges: [...tail, ...ranges] };
   }
 
   /** Where the words of texts stand in the segments that were there a moment ago. */
-  #soonWords(texts: readonly string[]): readonly Bytes[] {
+  #soonWords(texts: readonly string[], questions: readonly string[]): readonly Bytes[] {
     const { spoken: analyser, segments } = this.#manifests;
     const { code } = LIFECYCLES.active;
     if (analyser === undefined) return [];
+    const wordsOf = (text: string): readonly string[] => parseQuery(analyser, text).words;
+    const asked = questions.flatMap(wordsOf);
     return wordKeys(
       segments.filter(({ lifecycle }) => lifecycle === code),
-      texts.flatMap((text) => parseQuery(analyser, text).words),
+      [...texts.flatMap(wordsOf), ...asked, ...asked.flatMap((word) => analyser.formsOf(word))],
     );
   }
 
