@@ -4,7 +4,15 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -126,6 +134,16 @@ describe("marks", () => {
       return undefined;
     });
     expect([ran, readdirSync(folder)]).toEqual([true, []]);
+  });
+
+  test("a mark that has stood for minutes means nothing, whoever has its number now", () => {
+    const folder = temporaryFolder();
+    const mark = join(folder, `.opens-${process.ppid}-00000000`);
+    writeFileSync(mark, "");
+    const longAgo = new Date(Date.now() - 120_000);
+    utimesSync(mark, longAgo, longAgo);
+    expect(whileRemoving(folder, () => undefined)).toBe(true);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test("a folder that is not there is left to who works in it", () => {

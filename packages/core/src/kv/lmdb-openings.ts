@@ -5,14 +5,15 @@
  * twice, which ends the process (lmdb 3.5.6, `EnvWrap::openEnv`). So each leaves a mark in the folder of the
  * store for as long as it takes. Who opens waits while somebody removes; who removes meets the mark of one who opens,
  * takes its own back and tries again. Each looks for the other's mark after it has left its own, so that one of them
- * sees the other. A mark names its process and means nothing once that is gone.
+ * sees the other. A mark names its process and means nothing once that is gone, or after a minute: another process may have
+ * got its number.
  *
  * Promise: while the body of `whileOpening` runs, no other process that keeps to this takes a file of the folder, or the
  * folder, out of its place. Where no mark can be left, because the folder is not there or takes no writes, nobody
  * removes anything either.
  */
 import { randomBytes } from "node:crypto";
-import { closeSync, openSync, readdirSync, rmSync, unlinkSync } from "node:fs";
+import { closeSync, openSync, readdirSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { CortexError } from "../errors.js";
 
@@ -21,6 +22,9 @@ export const PROCESS_TOKEN = randomBytes(4).toString("hex");
 
 const MARK_NAME = /^\.(opens|removes)-(\d+)-([0-9a-f]{8})$/;
 type Kind = "opens" | "removes";
+
+/** Opening and removing take milliseconds. */
+const MARK_MAX_AGE_MS = 60_000;
 
 /** So often, a millisecond or so apart, each looks again; who does not get on in that time is held up by a process that stands still. */
 const LOOKS = 3000;
@@ -116,10 +120,16 @@ function isMarked(folder: string, kind: Kind): boolean {
   for (const name of namesIn(folder)) {
     const [, marked, pid, token = ""] = MARK_NAME.exec(name) ?? [];
     if (marked !== kind || token === PROCESS_TOKEN) continue;
-    if (isGone(Number(pid), token)) takeMark(join(folder, name));
+    const path = join(folder, name);
+    if (isGone(Number(pid), token) || isOld(path)) takeMark(path);
     else found = true;
   }
   return found;
+}
+
+function isOld(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined || Date.now() - stats.mtimeMs > MARK_MAX_AGE_MS;
 }
 
 function namesIn(folder: string): readonly string[] {
