@@ -147,3 +147,24 @@ test("another writer's commit is met, and nothing of it is lost", async () => {
   expect((await memory.list({ limit: 100 })).memories).toHaveLength(42);
   expect(await memory.check()).toMatchObject({ ok: true });
 });
+
+test("a note under a name that is new takes no snapshot, and the next of that name is its second version", async () => {
+  const { memory, seen } = await countedStore();
+  const upsert = (externalId: string, text: string) =>
+    memory.write({ type: "note", kind: "page", externalId, text }, { upsert: {} });
+  await upsert("first", "The first may read what no write before it has read.");
+  const before = { ...seen };
+  const one = await upsert("kettle", "The kettle is blue.");
+  expect(seen).toEqual({ ...before, presumed: before.presumed + 1 });
+  const two = await upsert("kettle", "The kettle is red.");
+  expect(two).toMatchObject({ id: one.id, version: 2 });
+  expect(seen.lost, "the guess was wrong, and is taken back").toBe(before.lost + 1);
+  const { presumed } = seen;
+  await memory.write({ type: "fact", text: "A wrong guess slows no plain write." });
+  expect(seen.presumed).toBe(presumed + 1);
+  expect((await memory.history("kettle"))?.map(({ text }) => text)).toEqual([
+    "The kettle is red.",
+    "The kettle is blue.",
+  ]);
+  expect(await memory.check()).toMatchObject({ ok: true });
+});

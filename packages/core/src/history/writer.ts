@@ -93,6 +93,8 @@ export interface WriteOperation<T> {
   readonly hints?: readonly Bytes[];
   /** Rows among them that are most likely not there: where no others are wanted, none need be read. */
   readonly fresh?: readonly Bytes[] | undefined;
+  /** The same for a call that names what may be there or not: a wrong guess has to cost no more than one fold. */
+  readonly perhapsFresh?: readonly Bytes[] | undefined;
   /** Ranges it will want for sure. */
   readonly ranges?: readonly KvRange[];
   /** Leaves it will touch: unless pages are cached, theirs are loaded in the first read. */
@@ -191,6 +193,8 @@ export class Writer {
     | { readonly keys: readonly Bytes[]; readonly values: readonly (Bytes | undefined)[] }
     | undefined;
   readonly #pace = new PresumptionPace();
+  /** Of guesses, which fail where versions are written more often than new names. */
+  readonly #guessPace = new PresumptionPace();
   readonly #clock: EntryClock;
   #closed = false;
 
@@ -292,9 +296,11 @@ export class Writer {
     const standing = this.#standing;
     if (presumes === "nothing" || lastHead === undefined || standing === undefined) return false;
     if (presumes === "alone" && group.length > 1) return false;
-    const absent = presumedAbsent(group);
+    const guess = presumes === "alone" ? group[0]?.operation.perhapsFresh : undefined;
+    const absent = guess ?? presumedAbsent(group);
     if (absent === undefined || (presumes === "alone" && absent.length > ROWS_ALONE)) return false;
-    if (!this.#pace.mayPresume()) return false;
+    const pace = guess === undefined ? this.#pace : this.#guessPace;
+    if (!pace.mayPresume()) return false;
     const view = new WriteView(this.#cache, undefined, this.#parts.keySeed);
     view.load([HEAD_KEY, ...standing.keys, ...absent], [lastHead, ...standing.values]);
     const begun = absent.length < BEGUN_ROWS ? undefined : await kv.begin?.(lastHead);
@@ -310,7 +316,7 @@ export class Writer {
         const whole = { ...prepared.commit, absent };
         const result = await kv.commit(begun === undefined ? whole : { ...whole, begun });
         if (result.ok) {
-          this.#pace.held();
+          pace.held();
           await this.#finish(group, prepared);
           return true;
         }
@@ -318,7 +324,7 @@ export class Writer {
     } finally {
       await begun?.end();
     }
-    this.#pace.failed();
+    pace.failed();
     return false;
   }
 

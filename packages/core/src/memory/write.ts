@@ -111,12 +111,20 @@ function writeOperation(
   prepared: PreparedWrite,
   how: WriteHow = {},
 ): WriteOperation<WriteResult> {
+  const needs = writeNeeds(prepared, how.upsert);
   return {
-    ...writeNeeds(prepared, how.upsert),
+    ...needs,
+    perhapsFresh: mayBeNew(prepared, how.upsert) ? needs.hints : undefined,
     leaves: () => [writeLeaf(engine, prepared)],
     again: { tell: (tx, first) => writeResultOf(engine, tx, first) },
     run: (tx) => runWrite(engine, tx, prepared, how),
   };
+}
+
+/** Whether an upsert says nothing that only what is there could have: then it may well be the first of its name. */
+function mayBeNew(prepared: PreparedWrite, upsert: PreparedUpsert | undefined): boolean {
+  if (upsert === undefined || upsert.mustExist === true) return false;
+  return upsert.basedOnVersion === undefined && !namesOthers(prepared);
 }
 
 /** Does a prepared write, unless an earlier call under its key has done it. */
