@@ -168,11 +168,11 @@ class LmdbKv implements Kv {
     if (this.#isTurn()) await nextTurn();
     let waits = 0;
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
-      if (this.#isLeft()) this.#follow(this.#current());
+      if (this.#hasLeftFile()) this.#follow(this.#current());
       const file = this.#current();
       const read = file.beginRead();
       const head = file.head(read, this.#seenHead);
-      if (this.#wentBack(head) && waits < BACK_WAITS) {
+      if (!this.#noteHead(head) && waits < BACK_WAITS) {
         file.endRead(read);
         waits += 1;
         attempt -= 1;
@@ -197,12 +197,12 @@ class LmdbKv implements Kv {
     // The snapshot that is taken instead lets the process do something else.
     if (this.#turns + 1 >= SNAPSHOTS_PER_TURN) return undefined;
     this.#turns += 1;
-    if (this.#isLeft()) return undefined;
+    if (this.#hasLeftFile()) return undefined;
     const file = this.#current();
     const read = file.beginRead();
     try {
       const head = file.head(read, this.#seenHead);
-      if (this.#wentBack(head) || isMovedHead(head)) return undefined;
+      if (!this.#noteHead(head) || isMovedHead(head)) return undefined;
       return use(new LmdbNow({ file, read, head }, options?.onEntry));
     } finally {
       file.endRead(read);
@@ -210,22 +210,21 @@ class LmdbKv implements Kv {
   }
 
   /**
-   * Whether a head stands before one that this handle gave out already. The engine notes the number of the
-   * newest commit last, and a reader takes that number first and then one of two meta pages. Held up in
-   * between, on a busy machine, it reads a commit that is still being waited for, and its next read the one
+   * Notes a head that is about to be given out, or that was met by a commit; false where it stands before one that was noted.
+   * The engine notes the number of the newest commit last, and a reader takes that number first and then one of two meta pages.
+   * Held up in between, on a busy machine, it reads a commit that is still being waited for, and its next read the one
    * before: that is over as soon as the disk has answered. Or another process opens the file at this moment, and hides a
-   * commit (`openAtNewest` in `lmdb-root.ts`): that is over as soon as it has looked. What this handle committed or met
-   * as it committed counts as given out.
+   * commit (`openAtNewest` in `lmdb-root.ts`): that is over as soon as it has looked.
    */
-  #wentBack(head: Bytes | undefined): boolean {
+  #noteHead(head: Bytes | undefined): boolean {
     const { positionOf } = this.#place;
-    if (head === undefined || positionOf === undefined || isMovedHead(head)) return false;
-    if (head === this.#seenHead) return false;
+    if (head === undefined || positionOf === undefined || isMovedHead(head)) return true;
+    if (head === this.#seenHead) return true;
     const position = positionOf(head);
-    if (position < this.#seenPosition) return true;
+    if (position < this.#seenPosition) return false;
     this.#seenHead = head;
     this.#seenPosition = position;
-    return false;
+    return true;
   }
 
   /** Reads and commits finish at once, so a loop that awaits them would never let the process do anything else. */
@@ -235,7 +234,9 @@ class LmdbKv implements Kv {
   }
 
   /** Whether the store has left its file, as far as a look now and then can tell; see the file header. */
-  #isLeft(): boolean {
+  #hasLeftFile(): boolean {
+    // A construction is no store yet: there is none to follow.
+    if (this.#place.mode === CONSTRUCTION_MODE) return false;
     const nowMs = performance.now();
     if (nowMs - this.#lookedMs < LOOK_AFTER_MS) return false;
     if (!this.#current().isInPlace()) return true;
@@ -258,7 +259,7 @@ class LmdbKv implements Kv {
       },
     );
     const isWritten = met.outcome === "written";
-    this.#wentBack(isWritten ? change.head : met.head);
+    this.#noteHead(isWritten ? change.head : met.head);
     return isWritten ? { ok: true } : { ok: false, head: met.head };
   }
 

@@ -309,7 +309,7 @@ export class LmdbFile {
 
   /**
    * Runs the body in the one write transaction; `ROLL_BACK` or a throw leaves nothing behind. `GONE` says that it did not
-   * run: the store goes on in another file.
+   * run: the file was removed, and the store goes on in another one or was removed as well.
    */
   write<T>(body: () => T | typeof ROLL_BACK): T | typeof ROLL_BACK | typeof GONE {
     this.#enter();

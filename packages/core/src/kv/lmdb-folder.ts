@@ -446,7 +446,8 @@ function exists(path: string): boolean {
 
 /**
  * Removes what came before the file of a number; others may still have it open and will follow. That file itself may
- * have been left and removed meanwhile: whatever has a higher number stays.
+ * have been left and removed meanwhile: whatever has a higher number stays. What cannot be removed, because a process stands still
+ * while it opens it, is removed by whoever opens the store next.
  */
 export function removeBelow(folder: string, store: number): void {
   const older = completeNumbers(folder).filter((number) => number < store);

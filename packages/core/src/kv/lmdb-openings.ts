@@ -34,10 +34,10 @@ export function whileOpening<T>(folder: string, body: () => T): T {
   const mark = leaveMark(folder, "opens");
   if (mark === undefined) return body();
   try {
-    for (let looks = 0; looks < LOOKS && isMarked(folder, "removes"); looks += 1) pause(1);
+    for (let looks = 0; looks < LOOKS && isMarked(folder, "removes"); looks += 1) pause();
     return body();
   } finally {
-    takeMark(mark);
+    removeMark(mark);
   }
 }
 
@@ -55,10 +55,10 @@ export function whileRemoving(folder: string, body: () => string | undefined): b
         return true;
       }
     } finally {
-      if (mark !== undefined) takeMark(join(place ?? folder, basename(mark)));
+      if (mark !== undefined) removeMark(join(place ?? folder, basename(mark)));
     }
-    // Those who open are let by; of several who remove, one has to find itself alone.
-    pause(1 + Math.random());
+    // Without the mark for that long, so that those who open get by.
+    pause();
   }
   return false;
 }
@@ -106,7 +106,7 @@ function leaveMark(folder: string, kind: Kind): string | undefined {
   }
 }
 
-function takeMark(path: string): void {
+function removeMark(path: string): void {
   try {
     unlinkSync(path);
   } catch {
@@ -121,7 +121,7 @@ function isMarked(folder: string, kind: Kind): boolean {
     const [, marked, pid, token = ""] = MARK_NAME.exec(name) ?? [];
     if (marked !== kind || token === PROCESS_TOKEN) continue;
     const path = join(folder, name);
-    if (isGone(Number(pid), token) || isOld(path)) takeMark(path);
+    if (isGone(Number(pid), token) || isOld(path)) removeMark(path);
     else found = true;
   }
   return found;
