@@ -238,12 +238,20 @@ const SHARE_MOST = 0.99;
 
 /** Share of a question, by weight, that words are; all of it where nothing is asked. */
 export function coverageOf(terms: readonly QuestionTerm[], words: ReadonlySet<string>): number {
+  return shareOf(terms, (term) => (words.has(term) ? 1 : 0)) ?? 1;
+}
+
+/** Share of a question that is covered, by weight; `undefined` where nothing is asked. */
+function shareOf(
+  terms: readonly QuestionTerm[],
+  covers: (term: string) => number,
+): number | undefined {
   let [covered, total] = [0, 0];
   for (const { term, weight } of terms) {
     total += weight;
-    if (words.has(term)) covered += weight;
+    covered += covers(term) * weight;
   }
-  return total === 0 ? 1 : covered / total;
+  return total === 0 ? undefined : covered / total;
 }
 
 /** Letters that kin begin with, and which part of the longer word they are. */
@@ -257,13 +265,8 @@ export function coverageWithKin(
   terms: readonly QuestionTerm[],
   words: ReadonlySet<string>,
 ): number {
-  let [covered, total] = [0, 0];
-  for (const { term, weight } of terms) {
-    total += weight;
-    if (words.has(term)) covered += weight;
-    else if (hasKin(term, words)) covered += KIN_SHARE * weight;
-  }
-  return total === 0 ? 0 : covered / total;
+  const covers = (term: string): number => (hasKin(term, words) ? KIN_SHARE : 0);
+  return shareOf(terms, (term) => (words.has(term) ? 1 : covers(term))) ?? 0;
 }
 
 function hasKin(term: string, words: ReadonlySet<string>): boolean {
